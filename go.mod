@@ -1,0 +1,3 @@
+module sentonce
+
+go 1.26.8

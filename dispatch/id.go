@@ -24,6 +24,8 @@ type (
 	verdictKind      struct{}
 	incidentKind     struct{}
 	staffKind        struct{}
+	recipientKind    struct{}
+	subjectKind      struct{}
 )
 
 func (notificationKind) prefix() string { return "ntf_" }
@@ -35,6 +37,8 @@ func (receiptKind) prefix() string      { return "rct_" }
 func (verdictKind) prefix() string      { return "vdt_" }
 func (incidentKind) prefix() string     { return "inc_" }
 func (staffKind) prefix() string        { return "stf_" }
+func (recipientKind) prefix() string    { return "rcp_" }
+func (subjectKind) prefix() string      { return "sub_" }
 
 // The identifiers of the domain; the prefixes are part of the API.
 type (
@@ -47,6 +51,13 @@ type (
 	VerdictID      = ID[verdictKind]      // vdt_
 	IncidentID     = ID[incidentKind]     // inc_
 	StaffID        = ID[staffKind]        // stf_
+)
+
+// The pseudonyms: the first 16 bytes of a keyed HMAC, written like ids. They are the only form in which a number or an account reference
+// exists outside the sealed tables.
+type (
+	RecipientRef = ID[recipientKind] // rcp_: of the E.164 number
+	SubjectRef   = ID[subjectKind]   // sub_: of the storefront's account reference, per client
 )
 
 // crockford is the alphabet of Crockford's base32 in lower case: no i, l, o or u, so that an id survives being read aloud.

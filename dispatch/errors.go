@@ -21,3 +21,5 @@ var (
 	// ErrBadReceipt: a receipt that is authentic but cannot be understood.
 	ErrBadReceipt = errors.New("the receipt cannot be understood")
 )
+
+func isNotFound(err error) bool { return errors.Is(err, ErrNotFound) }

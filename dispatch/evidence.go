@@ -30,14 +30,19 @@ func (r Record) RecordReceipt(n int, rc Receipt, t Terms) (Change, error) {
 		ev = d.to(ev, to, ReasonProviderAccepted)
 	}
 	d.add(Effect{Event: ev, Receipt: &rc, Attempt: patch})
-	if a.MessageID != "" && rc.MessageID != a.MessageID {
-		d.incident(IncidentTwoIDs, n)
-	}
+	d.otherID(a, rc.MessageID)
 	if !settled {
 		v := Verdict{Attempt: n, Ruling: RulingSent, Grade: GradeReceipt, Next: NextClose, By: by, At: t.Now, MessageID: rc.MessageID}
 		d.ruleSent(a, v, rc.Status.State(), t)
 	}
 	return d.change(), nil
+}
+
+// otherID opens an incident when evidence names another id than the one that the attempt is bound to. Evidence without an id names none.
+func (d *draft) otherID(a Attempt, id string) {
+	if a.MessageID != "" && id != "" && id != a.MessageID {
+		d.incident(IncidentTwoIDs, a.Number)
+	}
 }
 
 // follows reports whether the notification's fate hangs on attempt n: it is the last attempt that the provider took.

@@ -89,9 +89,7 @@ func (d *draft) mergeResult(a Attempt, outcome Outcome, patch *AttemptPatch, ev 
 	d.add(Effect{Event: ev, Attempt: patch})
 	switch outcome {
 	case OutcomeAccepted:
-		if patch.MessageID != "" && a.MessageID != "" && patch.MessageID != a.MessageID {
-			d.incident(IncidentTwoIDs, a.Number)
-		}
+		d.otherID(a, patch.MessageID)
 	case OutcomeRefused, OutcomeNotSent:
 		d.incident(IncidentContradiction, a.Number)
 	}

@@ -112,21 +112,25 @@ func (r Record) RecordLookup(l Lookup, c Conclusion, autoResolve bool, t Terms) 
 	}
 	d := r.draft(t.Now, l.By)
 	l.Result, l.MessageID = c.Result, c.MessageID
-	next := NextLookup(a.UnknownSince, r.ExpiresAt, t)
+	var next time.Time
+	if a.Outcome == OutcomeUnknown || a.Outcome == OutcomeUndetermined {
+		next = NextLookup(a.UnknownSince, r.ExpiresAt, t)
+	}
 	d.add(Effect{
 		Event: Event{Action: ActionLookupRecorded, Attempt: a.Number, Provider: l.Provider, Evidence: EvidenceLookup,
 			Cause: string(c.Result), Outcome: a.Outcome},
 		Lookup:  &l,
 		Attempt: &AttemptPatch{Number: a.Number, LookupAt: &next, Asked: true},
 	})
+	d.otherID(a, c.MessageID)
+	if c.Result == LookupSeveral {
+		d.incident(IncidentAmbiguous, a.Number)
+	}
 	v := Verdict{Attempt: a.Number, Ruling: c.Ruling, By: l.By, At: t.Now, MessageID: c.MessageID}
 	switch {
 	case c.Ruling == RulingSent && a.Outcome.CanBecome(OutcomeAccepted):
 		v.Grade, v.Next = GradeProviderConfirmed, NextClose
 		d.ruleSent(a, v, StateSent, t)
-		if c.Result == LookupSeveral {
-			d.incident(IncidentAmbiguous, a.Number)
-		}
 	case c.Ruling == RulingNotSent && c.Proof && autoResolve && a.Outcome == OutcomeUnknown:
 		v.Grade, v.Next = GradeProviderDenied, NextSendAgain
 		d.ruleNotSent(v, t)

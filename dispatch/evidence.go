@@ -113,7 +113,8 @@ func (r Record) RecordLookup(l Lookup, c Conclusion, autoResolve bool, t Terms) 
 	d := r.draft(t.Now, l.By)
 	l.Result, l.MessageID = c.Result, c.MessageID
 	var next time.Time
-	if a.Outcome == OutcomeUnknown || a.Outcome == OutcomeUndetermined {
+	unsettled := a.Outcome == OutcomeUnknown || a.Outcome == OutcomeUndetermined
+	if unsettled {
 		next = NextLookup(a.UnknownSince, r.ExpiresAt, t)
 	}
 	d.add(Effect{
@@ -131,7 +132,7 @@ func (r Record) RecordLookup(l Lookup, c Conclusion, autoResolve bool, t Terms) 
 	case c.Ruling == RulingSent && a.Outcome.CanBecome(OutcomeAccepted):
 		v.Grade, v.Next = GradeProviderConfirmed, NextClose
 		d.ruleSent(a, v, StateSent, t)
-	case c.Ruling == RulingNotSent && c.Proof && autoResolve && a.Outcome == OutcomeUnknown:
+	case c.Ruling == RulingNotSent && c.Proof && autoResolve && unsettled:
 		v.Grade, v.Next = GradeProviderDenied, NextSendAgain
 		d.ruleNotSent(v, t)
 	}

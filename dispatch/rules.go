@@ -212,7 +212,7 @@ func (d *draft) ruleNotSent(v Verdict, t Terms) {
 	case r.State.Stopped() || r.State == StateAccepted:
 	case !r.WithdrawnAt.IsZero():
 		ev = d.to(ev, StateCancelled, r.WithdrawnReason)
-	case v.Next == NextClose:
+	case v.Next != NextSendAgain:
 		ev = d.to(ev, StateCancelled, ReasonClosedNotSent)
 	case r.Life(t.Now) < t.MinRemaining || r.Life(t.Now) <= 0:
 		ev = d.to(ev, StateExpired, expiryReason(t))

@@ -184,14 +184,14 @@ func (d *draft) ruleSent(a Attempt, v Verdict, to State, t Terms) {
 	d.secondSend(a.Number)
 }
 
-// secondSend opens an incident when attempt n turns out sent and another call was made whose outcome is not a proven not_sent.
+// secondSend opens an incident when attempt n turns out sent and another call was made that may have sent, too.
 func (d *draft) secondSend(n int) {
 	for _, other := range d.rec.Attempts {
 		if other.Number != n && other.Outcome == OutcomeAccepted {
 			d.incident(IncidentSecondSend, min(n, other.Number))
 			return
 		}
-		if other.Number > n && other.Outcome.Open() {
+		if other.Number > n && (other.Outcome.Open() || other.Outcome == OutcomeUndetermined) {
 			d.incident(IncidentSecondSend, n)
 			return
 		}

@@ -245,19 +245,23 @@ func (d *draft) verdictEvent(a Attempt, v Verdict) Event {
 		Cause: v.ReasonCode, Evidence: EvidenceVerdict, Version: d.moving()}
 }
 
-// Expire ends the life of a notification: before a send, or in doubt. The error is ErrStale when there is nothing to end.
+// Expire ends the life of a notification: before a send, or in doubt. Where evidence on an earlier attempt has stopped it while a later
+// one was in doubt, it ends that doubt alone. The error is ErrStale when there is nothing to end.
 func (r Record) Expire(t Terms) (Change, error) {
 	d := r.draft(t.Now, Worker())
-	switch {
+	a, open := r.OpenAttempt()
+	doubt := open && a.Outcome == OutcomeUnknown
+	switch over := r.Life(t.Now) <= 0; {
 	case r.State == StateAccepted && r.Life(t.Now) < max(t.MinRemaining, 1):
 		d.expireUnsent(t)
-	case r.State == StateUnknown && r.Life(t.Now) <= 0:
-		a, ok := r.OpenAttempt()
-		if !ok {
-			return Change{}, fmt.Errorf("expiry of a doubt without an open attempt: %w", ErrUnreadable)
-		}
+	case r.State == StateUnknown && over && !doubt:
+		return Change{}, fmt.Errorf("expiry of a doubt without an open attempt: %w", ErrUnreadable)
+	case (r.State == StateUnknown || r.State.Stopped()) && over && doubt:
 		v := Verdict{Attempt: a.Number, Ruling: RulingUndetermined, Grade: GradeExpiry, Next: NextClose, By: Worker(), At: t.Now}
-		ev := d.to(d.verdictEvent(a, v), StateExpired, ReasonOutcomeUnknown)
+		ev := d.verdictEvent(a, v)
+		if r.State == StateUnknown {
+			ev = d.to(ev, StateExpired, ReasonOutcomeUnknown)
+		}
 		d.add(Effect{Event: ev, Verdict: &v, Attempt: &AttemptPatch{Number: a.Number, Outcome: OutcomeUndetermined}})
 	default:
 		return Change{}, fmt.Errorf("expiry in state %s: %w", r.State, ErrStale)

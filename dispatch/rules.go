@@ -168,11 +168,13 @@ func (r Record) Settle(v Verdict, t Terms) (Change, error) {
 	return d.change(), nil
 }
 
-// ruleSent settles an attempt as sent and moves a live notification to state `to` (sent, or what a receipt says).
+// ruleSent settles an attempt as sent and moves the notification to state `to` (sent, or what a receipt says): a live one in any case, one
+// that an earlier attempt has stopped as sent where the receipt says more.
 func (d *draft) ruleSent(a Attempt, v Verdict, to State, t Terms) {
 	ev := d.verdictEvent(a, v)
 	contradicts := a.Outcome == OutcomeNotSent || a.Outcome == OutcomeRefused
-	if !d.rec.State.Stopped() {
+	reported := to != StateSent && d.rec.State.CanBecome(to) && d.follows(a.Number)
+	if !d.rec.State.Stopped() || reported {
 		ev = d.to(ev, to, ReasonProviderAccepted)
 		ev.Final = ev.Final || t.NoReceipts
 	}

@@ -94,5 +94,15 @@ const (
 	R11 Rule = "R11" // complete answer of the provider: it refuses us, not the message
 )
 
+// Answered reports whether the rule rests on a complete answer in the provider's own shape. Only such an answer speaks for the provider and
+// binds the id that it names.
+func (r Rule) Answered() bool {
+	switch r {
+	case R3, R4, R5, R10, R11:
+		return true
+	}
+	return false
+}
+
 // Rules lists every rule.
 func Rules() []Rule { return []Rule{R1, R2, R3, R4, R5, R6, R7, R8, R10, R11} }

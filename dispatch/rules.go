@@ -48,13 +48,13 @@ func (r Record) Finish(n int, x Exchange, t Terms) (Change, error) {
 	outcome, rule := Classify(x.Phase, x.Err, x.Answer)
 	outcome = settleHere(outcome, rule, t.Elsewhere)
 	d := r.draft(t.Now, Worker())
-	patch := &AttemptPatch{Number: n, MessageID: x.Answer.MessageID, Result: &Result{FinishedAt: t.Now, Phase: x.Phase, Rule: rule,
+	patch := &AttemptPatch{Number: n, Result: &Result{FinishedAt: t.Now, Phase: x.Phase, Rule: rule,
 		HTTPStatus: x.Answer.HTTPStatus, Code: x.Answer.Code, MessageID: x.Answer.MessageID, RequestID: x.Answer.RequestID,
 		AnswerSHA: x.Answer.SHA256}}
 	ev := Event{Action: ActionAttemptFinished, Attempt: n, Provider: a.Provider, Evidence: EvidenceAttempt, Outcome: outcome,
-		By: Actor{ActorProvider, a.Provider}}
-	if x.Answer.Meaning == MeaningNone {
-		ev.By = Worker()
+		By: Worker()}
+	if rule.Answered() {
+		ev.By, patch.MessageID = Actor{ActorProvider, a.Provider}, x.Answer.MessageID
 	}
 	if a.Outcome != OutcomePending {
 		d.mergeResult(a, outcome, patch, ev)

@@ -78,20 +78,35 @@ func (id ID[K]) IsZero() bool { return id == ID[K]{} }
 // MarshalText writes the prefixed form, so that JSON and logs show what the API shows.
 func (id ID[K]) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// ParseID reads the prefixed form in either case. The error is ErrNotFound: an id that cannot exist names nothing.
+// ParseID reads the prefixed form in either case. The error is ErrNotFound: an id that cannot exist names nothing, and neither does the zero
+// id.
 func ParseID[K idKind](s string) (ID[K], error) {
-	var id ID[K]
 	var kind K
-	rest, ok := strings.CutPrefix(strings.ToLower(s), kind.prefix())
-	if !ok || len(rest) != encoding().EncodedLen(len(id)) {
-		return id, fmt.Errorf("id of kind %q: %w", kind.prefix(), ErrNotFound)
+	none := fmt.Errorf("id of kind %q: %w", kind.prefix(), ErrNotFound)
+	rest, ok := strings.CutPrefix(lowerASCII(s), kind.prefix())
+	if !ok || len(rest) != encoding().EncodedLen(len(ID[K]{})) {
+		return ID[K]{}, none
 	}
 	raw, err := encoding().DecodeString(rest)
 	if err != nil || encoding().EncodeToString(raw) != rest {
-		return id, fmt.Errorf("id of kind %q: %w", kind.prefix(), ErrNotFound)
+		return ID[K]{}, none
 	}
-	copy(id[:], raw)
+	id := ID[K](raw)
+	if id.IsZero() {
+		return id, none
+	}
 	return id, nil
+}
+
+// lowerASCII lowers the letters A–Z only: strings.ToLower would also turn look-alikes such as the Kelvin sign into letters of the alphabet.
+func lowerASCII(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
 }
 
 // ParseNotificationID reads "ntf_…".

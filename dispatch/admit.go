@@ -151,7 +151,7 @@ type APIKey struct {
 	RevokedAt time.Time // zero: not revoked
 }
 
-// Allows reports whether the key is valid at an instant and carries the scope.
+// Allows reports whether the key carries the scope; Valid says whether it may be used at all.
 func (k APIKey) Allows(s Scope) bool {
 	for _, have := range k.Scopes {
 		if have == s {

@@ -11,6 +11,8 @@ type Waiting struct {
 	Client    ClientID
 	DueAt     time.Time
 	ExpiresAt time.Time
+	Version   int
+	Attempts  int      // made so far
 	RefusedBy []string // providers that refused this message for themselves
 }
 

@@ -336,3 +336,13 @@ func (r Record) MayStillSend(n int, t Terms) error {
 	}
 	return nil
 }
+
+// Accept is the admission of a new record: permit 1, and the event from which everything follows. The record has no permit yet and version 0.
+func (r Record) Accept(by Actor, requestID string, now time.Time) Change {
+	d := r.draft(now, by)
+	d.add(Effect{
+		Event: Event{Action: ActionAccepted, To: StateAccepted, Version: 1, RequestID: requestID},
+		Grant: &Permit{Number: 1, GrantedAt: now},
+	})
+	return d.change()
+}

@@ -1,0 +1,326 @@
+// Package store keeps notifications and their evidence in SQLite (WAL, synchronous=FULL). One goroutine writes, in group commits; many
+// connections read. SQL stands only here; the rules stand in package dispatch, and the schema's triggers enforce the invariants that must
+// hold whatever the code does.
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"modernc.org/sqlite"
+
+	"sentonce/dispatch"
+	"sentonce/store/seal"
+)
+
+const (
+	// FileName is the database's name in the data directory.
+	FileName = "sentonce.db"
+
+	busyTimeout = 5 * time.Second // how long a statement waits for another process's lock
+	readLimit   = 5 * time.Second // the longest read of our own: longer ones would keep the journal from being reset
+	readers     = 8
+)
+
+// Config is what a store needs.
+type Config struct {
+	Dir    string // the data directory; it must exist
+	Master *seal.Master
+	Clock  dispatch.Clock
+	Log    *slog.Logger
+	// Terms gives the sending policy that the rules read inside a transaction.
+	Terms func() SendPolicy
+	// OnCommit is told after each commit what it made possible; it must not block. nil: nobody is told.
+	OnCommit func(Signal)
+}
+
+// SendPolicy is the part of the policy that the rules read when an attempt starts or ends.
+type SendPolicy struct {
+	MinRemaining time.Duration // less life than this is too little for a call
+	MaxAttempts  int           // permits granted after a doubt, the first included
+}
+
+// DB is the store. It is safe for concurrent use; Close it.
+type DB struct {
+	cfg    Config
+	path   string
+	pool   *sql.DB // the writer's
+	read   *sql.DB
+	w      *writer
+	wal    *checkpointer
+	index  *seal.Index
+	watch  watchers
+	keys   keyCache
+	replay replayCounter
+
+	fatalOnce sync.Once
+	fatal     chan error
+	foreign   atomic.Int64 // data_version as last seen by the writer
+	stop      context.CancelFunc
+	wg        sync.WaitGroup
+}
+
+// Open opens the database of a data directory whose schema is current. It does not take the directory's lock: the process that dispatches
+// does that with Lock, other commands work beside it. The errors are ErrSchema and seal.ErrWrongKey, or what SQLite says.
+func Open(ctx context.Context, cfg Config) (*DB, error) {
+	db := &DB{cfg: cfg, path: filepath.Join(cfg.Dir, FileName), fatal: make(chan error, 1)}
+	if _, err := os.Stat(db.path); err != nil {
+		return nil, fmt.Errorf("no database in the data directory (run migrate): %w", err)
+	}
+	var err error
+	if db.pool, err = openPool(db.path, false, 1); err != nil {
+		return nil, err
+	}
+	if db.read, err = openPool(db.path, true, readers); err != nil {
+		return nil, errors.Join(err, db.pool.Close())
+	}
+	if err := db.start(ctx); err != nil {
+		return nil, errors.Join(err, db.read.Close(), db.pool.Close())
+	}
+	return db, nil
+}
+
+func (db *DB) start(ctx context.Context) error {
+	if err := checkSchema(ctx, db.pool); err != nil {
+		return err
+	}
+	conn, err := db.pool.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("open the writer: %w", err)
+	}
+	if db.wal, err = openCheckpointer(db); err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	db.w = &writer{conn: conn, stmts: map[string]*sql.Stmt{}, clock: db.cfg.Clock, log: db.cfg.Log, jobs: make(chan *job, 4*maxBatch),
+		quit: make(chan struct{}), done: make(chan struct{}), fatal: db.fail, after: db.committed, before: db.wal.admit, tidy: db.wal.tidy}
+	if err := db.prime(ctx); err != nil {
+		return errors.Join(err, conn.Close(), db.wal.close())
+	}
+	background, stop := context.WithCancel(context.Background())
+	db.stop = stop
+	go db.w.run()
+	db.wg.Go(func() { db.wal.run(background) })
+	db.wg.Go(func() { db.watchForeign(background) })
+	db.wg.Go(func() { db.replay.run(background, db) })
+	return nil
+}
+
+// prime reads what the process must know before it writes: the newest stored time and the index keys.
+func (db *DB) prime(ctx context.Context) error {
+	row := db.w.conn.QueryRowContext(ctx, `SELECT coalesce(max(at), 0) FROM (SELECT at FROM events ORDER BY seq DESC LIMIT 1)`)
+	if err := row.Scan(&db.w.last); err != nil {
+		return fmt.Errorf("newest stored time: %w", err)
+	}
+	return db.loadIndex(ctx)
+}
+
+// Close ends the background work and the writer, after what was queued has been answered. Waiting reads are ended.
+func (db *DB) Close(ctx context.Context) error {
+	db.replay.flush(db)
+	db.stop()
+	db.wg.Wait()
+	err := db.w.close(ctx)
+	db.watch.closeAll()
+	return errors.Join(err, db.wal.close(), db.read.Close(), db.pool.Close())
+}
+
+// Fatal delivers the error after which nothing may be believed any more: the process has to end.
+func (db *DB) Fatal() <-chan error { return db.fatal }
+
+func (db *DB) fail(err error) {
+	db.fatalOnce.Do(func() { db.fatal <- err })
+}
+
+// LastTime is the newest time that is stored; the clock must never fall behind it.
+func (db *DB) LastTime(ctx context.Context) (time.Time, error) {
+	var n sql.NullInt64
+	err := db.queryRow(ctx, `SELECT max(at) FROM (SELECT at FROM events ORDER BY seq DESC LIMIT 1)`, nil, &n)
+	return instant(n), err
+}
+
+// References signs and checks the references in receipt URLs.
+func (db *DB) References() dispatch.ReferenceSigner {
+	return dispatch.NewReferenceSigner(db.index.Key(seal.KeyReference))
+}
+
+// write runs a closure in the next group commit.
+func (db *DB) write(ctx context.Context, op string, fn func(*Tx) error) error {
+	return db.w.do(ctx, op, fn)
+}
+
+// queryRow reads one row on a reader. The error is dispatch.ErrNotFound when there is none.
+func (db *DB) queryRow(ctx context.Context, query string, args []any, dest ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, readLimit)
+	defer cancel()
+	err := db.read.QueryRowContext(ctx, query, args...).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return dispatch.ErrNotFound
+	}
+	return classify("read", err)
+}
+
+// snapshot runs a function that sees one state of the database for at most readLimit.
+func (db *DB) snapshot(ctx context.Context, fn func(querier) error) error {
+	ctx, cancel := context.WithTimeout(ctx, readLimit)
+	defer cancel()
+	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return classify("read", err)
+	}
+	err = fn(reader{ctx, tx})
+	return errors.Join(err, classify("read", tx.Rollback()))
+}
+
+// querier is the reading half of Tx, so that one loader serves both.
+type querier interface {
+	row(query string, args []any, dest ...any) error
+	rows(query string, args []any, each func(scan func(...any) error) error) error
+}
+
+type reader struct {
+	ctx context.Context
+	tx  *sql.Tx
+}
+
+func (r reader) row(query string, args []any, dest ...any) error {
+	err := r.tx.QueryRowContext(r.ctx, query, args...).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return dispatch.ErrNotFound
+	}
+	return classify("read", err)
+}
+
+func (r reader) rows(query string, args []any, each func(scan func(...any) error) error) error {
+	rows, err := r.tx.QueryContext(r.ctx, query, args...)
+	if err != nil {
+		return classify("read", err)
+	}
+	return classify("read", eachRow(rows, each))
+}
+
+// committed runs on the writer's goroutine after a commit and before its callers are answered.
+func (db *DB) committed(done []*Tx) {
+	var s Signal
+	for _, tx := range done {
+		s.add(tx.signal)
+		for _, id := range tx.changed {
+			db.watch.notify(id)
+		}
+	}
+	if s.Keys {
+		db.keys.forget()
+	}
+	if db.cfg.OnCommit != nil && s != (Signal{}) {
+		db.cfg.OnCommit(s)
+	}
+}
+
+// openPool opens connections that all carry the same pragmas: they are in the DSN, so that none is forgotten on a pooled connection.
+func openPool(path string, readOnly bool, size int) (*sql.DB, error) {
+	q := url.Values{"_pragma": {
+		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), // first: the others may have to wait
+		"journal_mode(WAL)",
+		"synchronous(FULL)",
+		"foreign_keys(1)",
+		"secure_delete(1)",
+		"trusted_schema(0)",
+		"wal_autocheckpoint(0)", // ours: an automatic one hides a failed sync
+		fmt.Sprintf("journal_size_limit(%d)", walKeep),
+		"cell_size_check(1)",
+		"temp_store(MEMORY)",
+		"cache_size(-16384)",
+	}}
+	if readOnly {
+		q.Add("_pragma", "query_only(1)")
+	}
+	pool, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	pool.SetMaxOpenConns(size)
+	pool.SetMaxIdleConns(size)
+	return pool, checkEngine(pool)
+}
+
+// oldestEngine is the first SQLite without the WAL-reset corruption (3.7.0 to 3.51.2, two connections that checkpoint and write at once).
+const oldestEngine = 3_051_003
+
+func checkEngine(pool *sql.DB) error {
+	if _, err := sqlite.Fdatasync(true); err != nil && !errors.Is(err, sqlite.ErrFdatasyncUnavailable) {
+		return errors.Join(fmt.Errorf("choose fdatasync: %w", err), pool.Close())
+	}
+	var major, minor, patch int
+	var version string
+	if err := pool.QueryRow(`SELECT sqlite_version()`).Scan(&version); err != nil {
+		return errors.Join(classify("open", err), pool.Close())
+	}
+	if _, err := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); err != nil {
+		return errors.Join(fmt.Errorf("SQLite version %q: %w", version, err), pool.Close())
+	}
+	if major*1_000_000+minor*1_000+patch < oldestEngine {
+		return errors.Join(fmt.Errorf("SQLite %s is too old: 3.51.3 is needed", version), pool.Close())
+	}
+	return nil
+}
+
+// loadIndex unwraps the index keys. The error is seal.ErrWrongKey when the key file belongs to another database.
+func (db *DB) loadIndex(ctx context.Context) error {
+	rows, err := db.w.conn.QueryContext(ctx, `SELECT name, key_no, wrapped FROM index_keys`)
+	if err != nil {
+		return fmt.Errorf("index keys: %w", err)
+	}
+	keys := map[string][]byte{}
+	err = eachRow(rows, func(scan func(...any) error) error {
+		var name string
+		var no int
+		var wrapped []byte
+		if err := scan(&name, &no, &wrapped); err != nil {
+			return err
+		}
+		key, err := db.cfg.Master.Open(no, "index_key", []byte(name), wrapped)
+		if err != nil {
+			return fmt.Errorf("index key %s: %w: %w", name, seal.ErrWrongKey, err)
+		}
+		keys[name] = key
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("index keys: %w", err)
+	}
+	for _, name := range seal.IndexKeyNames() {
+		if keys[name] == nil {
+			return fmt.Errorf("index key %s is missing: %w", name, ErrSchema)
+		}
+	}
+	db.index = seal.NewIndex(keys)
+	return nil
+}
+
+// makeIndexKeys creates the index keys of a new database, once.
+func makeIndexKeys(ctx context.Context, conn *sql.Conn, master *seal.Master) error {
+	for _, name := range seal.IndexKeyNames() {
+		key := make([]byte, seal.KeySize)
+		if _, err := rand.Read(key); err != nil {
+			return fmt.Errorf("index key: %w", err)
+		}
+		no, wrapped, err := master.Seal("index_key", []byte(name), key)
+		if err != nil {
+			return err
+		}
+		if _, err := conn.ExecContext(ctx, `INSERT INTO index_keys (name, key_no, wrapped) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
+			name, no, wrapped); err != nil {
+			return fmt.Errorf("index key %s: %w", name, err)
+		}
+	}
+	return nil
+}

@@ -144,6 +144,9 @@ func (s *Server) adminRelease(_ context.Context, c command) (any, error) {
 }
 
 func (s *Server) adminReceipt(ctx context.Context, c command) (any, error) {
+	if c.ErrorCode == "" && (c.Report == "undelivered" || c.Report == "failed") {
+		c.ErrorCode = "30003" // a failure always has a code; this one is an unreachable handset
+	}
 	code, err := s.SendReceipt(ctx, c.SID, c.Report, ReceiptOptions{ErrorCode: c.ErrorCode, Forgery: c.Forgery})
 	if errors.Is(err, ErrInvalid) || errors.Is(err, ErrNoCallback) || errors.Is(err, ErrClosed) {
 		return nil, err

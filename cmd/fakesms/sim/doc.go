@@ -12,5 +12,16 @@
 // Start opens two listeners on loopback: the provider's own (BaseURL), which Down closes for real, so that connections are refused, and the
 // control page's (ControlURL), which stays up so that a person can bring the provider back.
 //
+// The control interface takes JSON from scripts and forms from the page; both ports serve it, and neither asks for a password:
+//
+//	GET  /admin/ledger?to=&limit=   counters and accepted messages, newest first
+//	GET  /admin/patterns            the named behaviours
+//	POST /admin/script              {"to":"+49…","behaviour":"accept_then_hang","times":1,"delay":"2s"}, or "clear":true; raw answers by
+//	                                "accept", "ending", "status", "code", "body", "content_type", "header"
+//	POST /admin/mode                {"mode":"accept_then_drop"}
+//	POST /admin/list                {"lag":"10m","hide":false}
+//	POST /admin/release             {"to":"+49…"}, or {} for all
+//	POST /admin/receipts            {"sid":"SM…","report":"delivered","error_code":"","forgery":""}
+//
 // The simulator plays the provider, so it holds numbers and texts in memory, unbounded, until Close. It never writes them anywhere.
 package sim

@@ -119,11 +119,11 @@ func TestBadQueriesAndUnknownIdsAreRefused(t *testing.T) {
 	ctx, c := testContext(t), newClient(t)
 	s := startServer(t, Options{})
 	for target, want := range map[string]int{
-		listURL(s, url.Values{"PageSize": {"0"}}):          400,
-		listURL(s, url.Values{"PageSize": {"x"}}):          400,
-		listURL(s, url.Values{"Page": {"-1"}}):             400,
-		listURL(s, url.Values{"PageToken": {"x"}}):         400,
-		listURL(s, url.Values{"DateSent>": {"yesterday"}}): 400,
+		listURL(s, url.Values{"PageSize": {"0"}}):                                               400,
+		listURL(s, url.Values{"PageSize": {"x"}}):                                               400,
+		listURL(s, url.Values{"Page": {"-1"}}):                                                  400,
+		listURL(s, url.Values{"PageToken": {"x"}}):                                              400,
+		listURL(s, url.Values{"DateSent>": {"yesterday"}}):                                      400,
 		fmt.Sprintf("%s/2010-04-01/Accounts/%s/Messages/SM1.json", s.BaseURL(), s.AccountSID()): 404,
 		s.BaseURL() + "/2010-04-01/Accounts/ACother/Messages.json":                              404,
 	} {

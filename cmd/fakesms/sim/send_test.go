@@ -296,7 +296,9 @@ func TestReleasedRequestsEndByWhetherTheyWereAccepted(t *testing.T) {
 	for to, look := range map[string]func(seen) bool{
 		"+4915112345601": func(got seen) bool { return got.status == 201 && got.err == nil },
 		"+4915112345602": func(got seen) bool { return errors.Is(got.err, io.EOF) },
-		"+4915112345612": func(got seen) bool { return got.status == 201 && got.err == nil && strings.Contains(got.body, `"sid":"SM`) },
+		"+4915112345612": func(got seen) bool {
+			return got.status == 201 && got.err == nil && strings.Contains(got.body, `"sid":"SM`)
+		},
 	} {
 		answered := make(chan seen, 1)
 		go func() { answered <- sendForm(ctx, newClient(t), s, formTo(to)) }()

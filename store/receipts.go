@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sentonce/dispatch"
+)
+
+// RecordReceipt keeps an authentic delivery report as evidence and draws its conclusions. ref is its verified reference, if it has one; else
+// the provider's id has to name an attempt. A report that names nothing here is kept as well.
+func (db *DB) RecordReceipt(ctx context.Context, provider string, rep dispatch.Report, ref *dispatch.Reference) (fate dispatch.ReceiptFate, err error) {
+	err = db.write(ctx, "record a receipt", func(tx *Tx) error {
+		fate, err = db.recordReceipt(tx, provider, rep, ref)
+		return err
+	})
+	return fate, err
+}
+
+func (db *DB) recordReceipt(tx *Tx, provider string, rep dispatch.Report, ref *dispatch.Reference) (dispatch.ReceiptFate, error) {
+	rc := dispatch.Receipt{Provider: provider, ReceivedAt: tx.Now, Report: rep}
+	err := tx.row(`SELECT EXISTS (SELECT 1 FROM receipts WHERE message_id = ? AND raw = ? AND code = ? AND provider = ?)`,
+		[]any{rep.MessageID, rep.Raw, rep.Code, provider}, &rc.Repeat)
+	if err != nil {
+		return "", fmt.Errorf("earlier receipts: %w", err)
+	}
+	r, n, err := tx.addressee(provider, rep, ref)
+	if errors.Is(err, dispatch.ErrNotFound) {
+		return dispatch.ReceiptUnmatched, tx.keepUnmatched(rc, ref)
+	}
+	if err != nil {
+		return "", err
+	}
+	c, err := r.RecordReceipt(n, rc, db.terms(tx))
+	if err != nil {
+		return "", err
+	}
+	fate := dispatch.ReceiptMatched
+	if rc.Repeat {
+		fate = dispatch.ReceiptRepeated
+	}
+	return fate, classify("record a receipt", tx.apply(r, c))
+}
+
+// addressee finds the attempt that a report is about: by its reference, else by the provider's id.
+func (tx *Tx) addressee(provider string, rep dispatch.Report, ref *dispatch.Reference) (dispatch.Record, int, error) {
+	if ref != nil {
+		r, err := loadRecord(tx, "id = ?", blob(ref.Notification))
+		if err != nil {
+			return r, 0, err
+		}
+		a, err := r.Attempt(ref.Number)
+		if err == nil && (a.ID != ref.Attempt || a.Provider != provider) {
+			err = fmt.Errorf("attempt of the reference: %w", dispatch.ErrNotFound)
+		}
+		return r, ref.Number, err
+	}
+	var id dispatch.NotificationID
+	var n int
+	err := tx.row(`SELECT notification, number FROM attempts WHERE message_id = ? AND provider = ? ORDER BY started_at LIMIT 1`,
+		[]any{rep.MessageID, provider}, into(id[:]), &n)
+	if err != nil {
+		return dispatch.Record{}, 0, err
+	}
+	r, err := loadRecord(tx, "id = ?", blob(id))
+	return r, n, err
+}
+
+func (tx *Tx) keepUnmatched(rc dispatch.Receipt, ref *dispatch.Reference) (err error) {
+	if rc.ID, err = newID[dispatch.ReceiptID](tx); err != nil {
+		return err
+	}
+	var forgotten dispatch.NotificationID
+	if ref != nil {
+		forgotten = ref.Notification
+	}
+	if err := tx.insertReceipt(dispatch.NotificationID{}, rc, forgotten); err != nil {
+		return err
+	}
+	_, err = tx.event(dispatch.Event{By: dispatch.Actor{Kind: dispatch.ActorProvider, ID: rc.Provider}, Action: dispatch.ActionReceiptUnmatched,
+		Provider: rc.Provider, Cause: string(rc.Status), Evidence: dispatch.EvidenceReceipt, EvidenceID: rc.ID,
+		EvidenceSHA: dispatch.SumReceipt(dispatch.NotificationID{}, rc)})
+	return err
+}

@@ -23,6 +23,8 @@ func (r Record) RecordReceipt(n int, rc Receipt, t Terms) (Change, error) {
 	}
 	if news {
 		patch.Receipt, patch.ReceiptCode = rc.Status, rc.Code
+	}
+	if news || a.binds(rc.MessageID) {
 		ev.Version = d.moving()
 	}
 	settled := a.Outcome == OutcomeAccepted
@@ -37,6 +39,9 @@ func (r Record) RecordReceipt(n int, rc Receipt, t Terms) (Change, error) {
 	}
 	return d.change(), nil
 }
+
+// binds reports whether an id in the evidence is the first that the attempt gets: the status document shows it, so the version moves.
+func (a Attempt) binds(id string) bool { return a.MessageID == "" && id != "" }
 
 // otherID opens an incident when evidence names another id than the one that the attempt is bound to. Evidence without an id names none.
 func (d *draft) otherID(a Attempt, id string) {
@@ -117,12 +122,16 @@ func (r Record) RecordLookup(l Lookup, c Conclusion, autoResolve bool, t Terms) 
 	if unsettled {
 		next = NextLookup(a.UnknownSince, r.ExpiresAt, t)
 	}
-	d.add(Effect{
-		Event: Event{Action: ActionLookupRecorded, Attempt: a.Number, Provider: l.Provider, Evidence: EvidenceLookup,
-			Cause: string(c.Result), Outcome: a.Outcome},
-		Lookup:  &l,
-		Attempt: &AttemptPatch{Number: a.Number, LookupAt: &next, Asked: true},
-	})
+	ev := Event{Action: ActionLookupRecorded, Attempt: a.Number, Provider: l.Provider, Evidence: EvidenceLookup, Cause: string(c.Result),
+		Outcome: a.Outcome}
+	patch := &AttemptPatch{Number: a.Number, LookupAt: &next, Asked: true}
+	if c.Ruling == RulingSent {
+		patch.MessageID = c.MessageID
+	}
+	if a.binds(patch.MessageID) {
+		ev.Version = d.moving()
+	}
+	d.add(Effect{Event: ev, Lookup: &l, Attempt: patch})
 	d.otherID(a, c.MessageID)
 	if c.Result == LookupSeveral {
 		d.incident(IncidentAmbiguous, a.Number)

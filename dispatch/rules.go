@@ -82,10 +82,7 @@ func settleHere(o Outcome, rule Rule, elsewhere bool) Outcome {
 
 // mergeResult stores a result that evidence has overtaken: the outcome stands, and a result that says otherwise is a contradiction.
 func (d *draft) mergeResult(a Attempt, outcome Outcome, patch *AttemptPatch, ev Event) {
-	ev.Outcome = a.Outcome
-	if outcome == OutcomeAccepted {
-		ev.Version = d.moving()
-	}
+	ev.Outcome, ev.Version = a.Outcome, d.moving()
 	d.add(Effect{Event: ev, Attempt: patch})
 	switch outcome {
 	case OutcomeAccepted:

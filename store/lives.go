@@ -38,8 +38,10 @@ func (db *DB) overdue(ctx context.Context, limit int) (ids []dispatch.Notificati
 		return q.rows(`SELECT id FROM (SELECT id FROM notifications WHERE state = 'accepted' AND expires_at <= ? ORDER BY expires_at LIMIT ?)
 			UNION ALL SELECT id FROM (SELECT id FROM notifications WHERE state = 'dispatch_unknown' AND expires_at <= ? ORDER BY expires_at LIMIT ?)
 			UNION ALL SELECT id FROM (SELECT id FROM notifications WHERE state = 'sent' AND final = 0 AND stopped_at <= ?
-			                          ORDER BY stopped_at LIMIT ?) LIMIT ?`,
-			[]any{db.unsentEnd(now).UnixMilli(), limit, now.UnixMilli(), limit, now.Add(-dispatch.ReceiptPatience).UnixMilli(), limit, limit},
+			                          ORDER BY stopped_at LIMIT ?)
+			UNION ALL SELECT id FROM (`+doubtsInStopped+`n.expires_at <= ? LIMIT ?) LIMIT ?`,
+			[]any{db.unsentEnd(now).UnixMilli(), limit, now.UnixMilli(), limit, now.Add(-dispatch.ReceiptPatience).UnixMilli(), limit,
+				now.UnixMilli(), limit, limit},
 			func(scan func(...any) error) error {
 				var id dispatch.NotificationID
 				err := scan(into(id[:]))
@@ -49,6 +51,11 @@ func (db *DB) overdue(ctx context.Context, limit int) (ids []dispatch.Notificati
 	})
 	return ids, err
 }
+
+// doubtsInStopped lists notifications that evidence on an earlier attempt has stopped while a later one is in doubt: the doubt has its end,
+// too. There are hardly ever any; the index holds open attempts only.
+const doubtsInStopped = `SELECT n.id AS id, n.expires_at AS expires_at FROM attempts a JOIN notifications n ON n.id = a.notification
+	WHERE a.outcome IN ('pending', 'unknown') AND a.outcome = 'unknown' AND n.stopped_at IS NOT NULL AND `
 
 // unsentEnd is the latest expiry that leaves too little life for a call now. Too little is less than min_remaining, so that a life of exactly
 // min_remaining may still begin a call.
@@ -63,11 +70,9 @@ func (db *DB) endLife(tx *Tx, id dispatch.NotificationID, unavailable bool) erro
 	}
 	t := db.terms(tx)
 	t.Unavailable = unavailable
-	var c dispatch.Change
-	if r.State == dispatch.StateSent {
+	c, err := r.Expire(t)
+	if errors.Is(err, dispatch.ErrStale) {
 		c, err = r.Finalise(tx.Now)
-	} else {
-		c, err = r.Expire(t)
 	}
 	if err != nil {
 		return err
@@ -77,18 +82,19 @@ func (db *DB) endLife(tx *Tx, id dispatch.NotificationID, unavailable bool) erro
 
 // NextEnd is the next instant at which something is over; see dispatch.Lives.
 func (db *DB) NextEnd(ctx context.Context, now time.Time) (next time.Time, ok bool, err error) {
-	var unsent, doubt, report time.Time
+	var unsent, doubt, report, rest time.Time
 	err = db.queryRow(ctx, `SELECT
 		(SELECT min(expires_at) FROM notifications WHERE state = 'accepted'),
 		(SELECT min(expires_at) FROM notifications WHERE state = 'dispatch_unknown'),
-		(SELECT min(stopped_at) FROM notifications WHERE state = 'sent' AND final = 0)`, nil, at(&unsent), at(&doubt), at(&report))
+		(SELECT min(stopped_at) FROM notifications WHERE state = 'sent' AND final = 0),
+		(SELECT min(expires_at) FROM (`+doubtsInStopped+`1))`, nil, at(&unsent), at(&doubt), at(&report), at(&rest))
 	if !unsent.IsZero() {
 		unsent = unsent.Add(now.Sub(db.unsentEnd(now)))
 	}
 	if !report.IsZero() {
 		report = report.Add(dispatch.ReceiptPatience)
 	}
-	for _, t := range []time.Time{unsent, doubt, report} {
+	for _, t := range []time.Time{unsent, doubt, report, rest} {
 		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
 			next = t
 		}

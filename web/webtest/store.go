@@ -133,16 +133,18 @@ func (s *Store) twin(a dispatch.Admission) (dispatch.Record, error) {
 
 func difference(a, b dispatch.Admission) []string {
 	var names []string
-	for name, same := range map[string]bool{"event_id": a.EventID == b.EventID, "purpose": a.Purpose == b.Purpose,
-		"subject": a.Subject == b.Subject, "recipient": a.Recipient == b.Recipient, "message": a.Text == b.Text,
+	for name, equal := range map[string]bool{"event_id": a.EventID == b.EventID, "purpose": a.Purpose == b.Purpose,
+		"subject": same(a.Subject, b.Subject), "recipient": same(a.Recipient, b.Recipient), "message": same(a.Text, b.Text),
 		"expires_at": a.ExpiresAt.Equal(b.ExpiresAt), "occurred_at": a.OccurredAt.Equal(b.OccurredAt)} {
-		if !same {
+		if !equal {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	return names
 }
+
+func same(a, b dispatch.Secret) bool { return a.Reveal() == b.Reveal() }
 
 // Admit implements dispatch.Admissions.
 func (s *Store) Admit(_ context.Context, a dispatch.Admission) (dispatch.Record, bool, error) {
@@ -291,7 +293,7 @@ func (s *Store) WithdrawSubject(_ context.Context, w dispatch.SubjectWithdrawal)
 	defer s.mu.Unlock()
 	n := 0
 	for _, it := range s.items {
-		if it.rec.Client != w.Client || it.content.Subject != w.Subject {
+		if it.rec.Client != w.Client || !same(it.content.Subject, w.Subject) {
 			continue
 		}
 		change := it.rec.Withdraw(dispatch.ReasonWithdrawnByClient, string(w.Cause), w.By, s.clock.Now())

@@ -21,6 +21,7 @@ type Admissions interface {
 type Policy struct {
 	MinRemaining time.Duration // the shortest life
 	MaxTTL       time.Duration // the longest
+	MaxSegments  int           // the most messages that one text may take; 0: no limit
 }
 
 // Admitter is the use case "accept an event once".
@@ -59,6 +60,10 @@ func (p Policy) check(cmd Admission, now time.Time) error {
 	case life > p.MaxTTL:
 		return &RefusalError{Member: "expires_at", Rule: RuleLifeTooLong, Detail: "the life is longer than " + p.MaxTTL.String()}
 	}
+	if encoding, n := Segments(cmd.Text.Reveal()); p.MaxSegments > 0 && n > p.MaxSegments {
+		return &RefusalError{Member: "message", Rule: RuleTextTooLong,
+			Detail: fmt.Sprintf("in %s the text takes %d messages; %d are allowed", encoding, n, p.MaxSegments)}
+	}
 	return nil
 }
 
@@ -69,6 +74,7 @@ const (
 	RuleExpired      RefusalRule = "expired"        // expires_at is not in the future
 	RuleLifeTooShort RefusalRule = "life_too_short" // less than min_remaining
 	RuleLifeTooLong  RefusalRule = "life_too_long"  // more than max_ttl
+	RuleTextTooLong  RefusalRule = "text_too_long"  // more messages than max_segments
 )
 
 // RefusalError says that a well-formed admission is not accepted. Detail is safe to show: it repeats nothing of the request.

@@ -33,6 +33,8 @@ type Notification struct {
 	Country        string
 	Hint           string   // the number's last two digits
 	TextMAC        [32]byte // keyed MAC of the exact text: content comparison and lookups
+	Encoding       Encoding // that the text needs
+	Segments       int      // messages that carry the text
 	AcceptedAt     time.Time
 	ExpiresAt      time.Time // nothing is sent at or after this instant
 	OccurredAt     time.Time // zero: not said

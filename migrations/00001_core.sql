@@ -47,6 +47,8 @@ CREATE TABLE notifications (
     country          TEXT    NOT NULL,
     hint             TEXT    NOT NULL CHECK (length(hint) <= 2),
     text_mac         BLOB    NOT NULL CHECK (length(text_mac) = 32),
+    encoding         TEXT    NOT NULL CHECK (encoding IN ('GSM-7', 'UCS-2')),
+    segments         INTEGER NOT NULL CHECK (segments >= 1),
     accepted_at      INTEGER NOT NULL,
     expires_at       INTEGER NOT NULL CHECK (expires_at > accepted_at),
     occurred_at      INTEGER,
@@ -284,7 +286,8 @@ BEGIN
     WHERE NEW.id IS NOT OLD.id OR NEW.client IS NOT OLD.client OR NEW.event_id IS NOT OLD.event_id
        OR NEW.idempotency_key IS NOT OLD.idempotency_key OR NEW.purpose IS NOT OLD.purpose OR NEW.subject IS NOT OLD.subject
        OR NEW.recipient IS NOT OLD.recipient OR NEW.country IS NOT OLD.country OR NEW.hint IS NOT OLD.hint
-       OR NEW.text_mac IS NOT OLD.text_mac OR NEW.accepted_at IS NOT OLD.accepted_at OR NEW.expires_at IS NOT OLD.expires_at
+       OR NEW.text_mac IS NOT OLD.text_mac OR NEW.encoding IS NOT OLD.encoding OR NEW.segments IS NOT OLD.segments
+       OR NEW.accepted_at IS NOT OLD.accepted_at OR NEW.expires_at IS NOT OLD.expires_at
        OR NEW.occurred_at IS NOT OLD.occurred_at OR NEW.replays < OLD.replays;
     SELECT RAISE(ABORT, 'notifications: moves only through its event')
     WHERE (NEW.state IS NOT OLD.state OR NEW.reason IS NOT OLD.reason OR NEW.version IS NOT OLD.version OR NEW.final IS NOT OLD.final

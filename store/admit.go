@@ -52,6 +52,7 @@ func (db *DB) fresh(a dispatch.Admission) dispatch.Notification {
 	n := dispatch.Notification{Client: a.Client, EventID: a.EventID, IdempotencyKey: a.IdempotencyKey, Purpose: a.Purpose,
 		Recipient: db.RecipientRef(a.Recipient), Country: a.Country, Hint: number[max(0, len(number)-2):],
 		TextMAC: db.TextMAC(a.Text.Reveal()), ExpiresAt: a.ExpiresAt.UTC(), OccurredAt: a.OccurredAt.UTC(), State: dispatch.StateAccepted}
+	n.Encoding, n.Segments = dispatch.Segments(a.Text.Reveal())
 	if a.OccurredAt.IsZero() {
 		n.OccurredAt = time.Time{}
 	}
@@ -153,9 +154,9 @@ func (db *DB) admit(tx *Tx, s sealedAdmission) (dispatch.Record, bool, error) {
 
 func (tx *Tx) insertNotification(n dispatch.Notification) error {
 	_, err := tx.exec(`INSERT INTO notifications (id, client, event_id, idempotency_key, purpose, subject, recipient, country, hint, text_mac,
-		accepted_at, expires_at, occurred_at, state, version, final, due_at) VALUES (`+placeholders(13)+`, 'accepted', 0, 0, ?)`,
+		encoding, segments, accepted_at, expires_at, occurred_at, state, version, final, due_at) VALUES (`+placeholders(15)+`, 'accepted', 0, 0, ?)`,
 		blob(n.ID), blob(n.Client), n.EventID, n.IdempotencyKey, n.Purpose, blob(n.Subject), blob(n.Recipient), n.Country, n.Hint,
-		n.TextMAC[:], ms(n.AcceptedAt), ms(n.ExpiresAt), ms(n.OccurredAt), ms(n.DueAt))
+		n.TextMAC[:], string(n.Encoding), n.Segments, ms(n.AcceptedAt), ms(n.ExpiresAt), ms(n.OccurredAt), ms(n.DueAt))
 	return err
 }
 

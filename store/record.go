@@ -8,13 +8,13 @@ import (
 	"sentonce/dispatch"
 )
 
-const notificationColumns = `id, client, event_id, idempotency_key, purpose, subject, recipient, country, hint, text_mac, accepted_at,
-	expires_at, occurred_at, state, reason, version, final, due_at, withdrawn_at, withdrawn_reason, stopped_at, stopped_kind, stopped_id,
+const notificationColumns = `id, client, event_id, idempotency_key, purpose, subject, recipient, country, hint, text_mac, encoding,
+	segments, accepted_at, expires_at, occurred_at, state, reason, version, final, due_at, withdrawn_at, withdrawn_reason, stopped_at, stopped_kind, stopped_id,
 	replays, last_seq`
 
 func scanNotification(scan func(...any) error) (n dispatch.Notification, err error) {
 	err = scan(into(n.ID[:]), into(n.Client[:]), &n.EventID, &n.IdempotencyKey, &n.Purpose, into(n.Subject[:]), into(n.Recipient[:]),
-		&n.Country, &n.Hint, into(n.TextMAC[:]), at(&n.AcceptedAt), at(&n.ExpiresAt), at(&n.OccurredAt), &n.State, opt(&n.Reason),
+		&n.Country, &n.Hint, into(n.TextMAC[:]), &n.Encoding, &n.Segments, at(&n.AcceptedAt), at(&n.ExpiresAt), at(&n.OccurredAt), &n.State, opt(&n.Reason),
 		&n.Version, &n.Final, at(&n.DueAt), at(&n.WithdrawnAt), opt(&n.WithdrawnReason), at(&n.StoppedAt),
 		opt(&n.StoppedBy.Kind), opt(&n.StoppedBy.ID), &n.Replays, &n.LastSeq)
 	return n, err

@@ -57,7 +57,7 @@ func TestAdmission(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			a := Admitter{Store: row.store, Clock: fixedClock(storyTime()), Policy: func() Policy { return Policy{5 * time.Second, 24 * time.Hour} }}
+			a := Admitter{Store: row.store, Clock: fixedClock(storyTime()), Policy: func() Policy { return Policy{MinRemaining: 5 * time.Second, MaxTTL: 24 * time.Hour} }}
 			r, replayed, err := a.Admit(t.Context(), Admission{ExpiresAt: row.expires})
 			var refused, wanted *RefusalError
 			if errors.As(row.err, &wanted) {

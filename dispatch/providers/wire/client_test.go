@@ -162,8 +162,10 @@ func TestFieldF04_EachBreakOfAnExchangeIsReadForWhatItProves(t *testing.T) {
 			if r.TimedOut != tt.timedOut {
 				t.Errorf("TimedOut = %v", r.TimedOut)
 			}
-			if got := s.Requests(); len(got) == 1 && got[0].Body != secretBody {
-				t.Errorf("the server read %q", got[0].Body)
+			for _, got := range s.Requests() {
+				if got.Body != secretBody || got.Header.Get("Accept-Encoding") != "" {
+					t.Errorf("the server read %q with header %v", got.Body, got.Header)
+				}
 			}
 		})
 	}

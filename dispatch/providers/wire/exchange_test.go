@@ -216,3 +216,34 @@ func TestAnAnswerBeforeTheRequestIsNoAnswer(t *testing.T) {
 		t.Errorf("the server got %q, %v", got, err)
 	}
 }
+
+// What was noticed about a kept connection before the request counts: nothing is written to one that has ended or that has spoken unasked.
+func TestNothingIsWrittenToASpentConnection(t *testing.T) {
+	t.Parallel()
+	for name, spend := range map[string]func(theirs net.Conn) error{
+		"closed by the peer": func(theirs net.Conn) error { return theirs.Close() },
+		"spoken to unasked":  func(theirs net.Conn) error { _, err := io.WriteString(theirs, "HTTP/1.1 408"); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ours, theirs := net.Pipe()
+			raw := newSlowConn()
+			raw.Conn = ours
+			close(raw.proceed)
+			asked := false
+			b := wire.Bind(t.Context(), raw, func(context.Context) error { asked = true; return nil })
+			read := make(chan struct{})
+			go func() { b.Conn.Read(make([]byte, 100)); close(read) }()
+			if err := spend(theirs); err != nil {
+				t.Fatal(err)
+			}
+			<-read
+			if _, err := b.Conn.Write([]byte("POST")); err == nil || raw.written.Load() != 0 || asked {
+				t.Errorf("%d bytes written, asked %v, error %v", raw.written.Load(), asked, err)
+			}
+			if phase := b.Seal(); phase != dispatch.PhaseConnected {
+				t.Errorf("phase %s", phase)
+			}
+		})
+	}
+}

@@ -119,7 +119,7 @@ func (f *form) instant(name string) time.Time {
 		return time.Time{}
 	}
 	var t time.Time
-	if err := t.UnmarshalText([]byte(v)); err != nil {
+	if err := t.UnmarshalText([]byte(v)); err != nil || !isRFC3339(v) {
 		f.wrong(name, "rfc3339", "the member must be a time as in RFC 3339 with a zone, such as 2030-01-31T12:00:00Z")
 		return time.Time{}
 	}
@@ -129,6 +129,34 @@ func (f *form) instant(name string) time.Time {
 		return time.Time{}
 	}
 	return t
+}
+
+// isRFC3339 checks the form digit by digit, because the standard library is laxer than the RFC: it takes a comma for the point, hours of one
+// digit and zones of more than a day.
+func isRFC3339(s string) bool {
+	const form = "dddd-dd-ddTdd:dd:dd"
+	if len(s) <= len(form) || !fits(s[:len(form)], form) {
+		return false
+	}
+	rest := s[len(form):]
+	if fraction, has := strings.CutPrefix(rest, "."); has {
+		rest = strings.TrimLeft(fraction, "0123456789")
+		if rest == fraction {
+			return false
+		}
+	}
+	zone := fits(rest, "+dd:dd") || fits(rest, "-dd:dd")
+	return rest == "Z" || zone && rest[1:3] < "24" && rest[4:] < "60"
+}
+
+// fits reports whether s has the form, in which d stands for a digit.
+func fits(s, form string) bool {
+	for i := range len(form) {
+		if len(s) != len(form) || form[i] == 'd' && (s[i] < '0' || s[i] > '9') || form[i] != 'd' && s[i] != form[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // cause reads the reason of a withdrawal.

@@ -160,3 +160,12 @@ func (c *Config) settlePaths(folder string) {
 		settle(&c.Providers[i].AuthTokenFile)
 	}
 }
+
+// Problems takes the problems out of an error of Load; ok is false when the file could not be read at all.
+func Problems(err error) (all []Problem, ok bool) {
+	var e *Error
+	if !errors.As(err, &e) {
+		return nil, false
+	}
+	return e.Problems, true
+}

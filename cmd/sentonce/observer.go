@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+
+	"sentonce/dispatch"
+	"sentonce/store"
+	"sentonce/web"
+)
+
+// observer passes what the engine sees on to the metrics.
+type observer struct{ metrics *web.Metrics }
+
+// AttemptFinished counts a call.
+func (o observer) AttemptFinished(a dispatch.AttemptSeen) {
+	o.metrics.AttemptFinished(a.Provider, a.Outcome, a.Rule, a.Took.Seconds())
+}
+
+// GateChanged has no metric of its own: pauses are events and log lines, and calls that stay away show in the counters.
+func (observer) GateChanged(dispatch.ProviderStatus) {}
+
+// figures asks the store for what a scrape shows.
+func figures(db *store.DB) func(context.Context) (web.Figures, error) {
+	return func(ctx context.Context) (web.Figures, error) {
+		g, err := db.Gauges(ctx)
+		if err != nil {
+			return web.Figures{}, err
+		}
+		return web.Figures{UnknownOpen: int(g.UnknownOpen), UnknownOldest: g.UnknownOldestAge, AcceptedWaiting: int(g.Waiting),
+			OldestDue: g.OldestDue, WALBytes: g.WALBytes, IncidentsOpen: int(g.IncidentsOpen)}, nil
+	}
+}

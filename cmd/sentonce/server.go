@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"sentonce/cmd/sentonce/config"
+	"sentonce/dispatch"
+	"sentonce/dispatch/phone"
+	"sentonce/store"
+	"sentonce/store/seal"
+	"sentonce/web"
+)
+
+// setup is what a server is started from.
+type setup struct {
+	cfg      config.Config
+	env      config.Env
+	log      *slog.Logger
+	listener net.Listener // nil: cfg.Listen is opened; it belongs to the server from the start on, also when that fails
+}
+
+// server is the running service: everything between the data directory's lock and the last commit.
+type server struct {
+	setup
+	clock      *dispatch.SteadyClock
+	lock       *store.Lock
+	db         *store.DB
+	bells      *bells
+	routes     []dispatch.Route
+	pool       *dispatch.Pool
+	reconciler *dispatch.Reconciler
+	sweeper    *dispatch.Sweeper
+	http       *http.Server
+	draining   chan struct{}
+}
+
+// errDraining is why a server that stops takes no admissions.
+var errDraining = errors.New("the server is stopping")
+
+// start takes the directory, brings it up to date, settles what a dead process left, and builds everything. Nothing is sent or answered
+// before run. Whatever it took is given back when it fails.
+func start(ctx context.Context, from setup) (_ *server, err error) {
+	s := &server{setup: from, clock: dispatch.NewSteadyClock(dispatch.NewMachineBase()), draining: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.release(context.WithoutCancel(ctx)))
+		}
+	}()
+	if s.routes, err = newRoutes(s.cfg, s.env, s.clock); err != nil {
+		return nil, err
+	}
+	master, err := seal.ReadKeyFile(s.cfg.KeyFile)
+	if err != nil {
+		return nil, err
+	}
+	if s.lock, err = takeDirectory(s.cfg.DataDir); err != nil {
+		return nil, err
+	}
+	if err := s.listen(); err != nil {
+		return nil, err
+	}
+	if err := store.Migrate(ctx, s.lock, s.cfg.DataDir, master); err != nil {
+		return nil, err
+	}
+	if err := s.open(ctx, master); err != nil {
+		return nil, err
+	}
+	return s, s.build()
+}
+
+// listen opens the address, so that a wrong one is told before anything is changed. Whoever connects now waits until run.
+func (s *server) listen() (err error) {
+	if s.listener != nil {
+		return nil
+	}
+	if s.listener, err = net.Listen("tcp", s.cfg.Listen); err != nil {
+		return fmt.Errorf("listen (another address goes into `listen` or SENTONCE_LISTEN): %w", err)
+	}
+	return nil
+}
+
+// open opens the store, raises the clock to its newest time, and makes doubts of the calls that a dead process left pending (I9).
+func (s *server) open(ctx context.Context, master *seal.Master) error {
+	s.bells = &bells{clock: s.clock, minLife: s.cfg.Dispatch.MinRemaining}
+	c := storeConfig(s.cfg, master, s.clock, s.log)
+	c.OnCommit = s.bells.ring
+	var err error
+	if s.db, err = store.Open(ctx, c); err != nil {
+		return err
+	}
+	last, err := s.db.LastTime(ctx)
+	if err != nil {
+		return err
+	}
+	s.clock.NotBefore(last)
+	found, err := s.db.Recover(ctx, s.scheduleOf)
+	if err != nil {
+		return fmt.Errorf("recover: %w", err)
+	}
+	if found > 0 {
+		s.log.Warn("a process died during calls; what became of them is unknown and will be asked", "attempts", found)
+	}
+	return nil
+}
+
+// scheduleOf is the lookup schedule of a provider; nil when it is not configured any more.
+func (s *server) scheduleOf(provider string) []time.Duration {
+	for _, r := range s.routes {
+		if r.Name == provider {
+			return r.Schedule
+		}
+	}
+	return nil
+}
+
+// build makes the engine and the web server on top of the store.
+func (s *server) build() (err error) {
+	version, _ := version()
+	metrics := web.NewMetrics(version, figures(s.db))
+	receipts := s.db.References()
+	s.pool, err = dispatch.NewPool(dispatch.PoolConfig{
+		Queue: s.db, Journal: s.db, Clock: s.clock, Logger: s.log, Workers: s.cfg.Dispatch.Workers, Routes: s.routes,
+		MinRemaining: s.cfg.Dispatch.MinRemaining, Observer: observer{metrics}, Paused: s.clock.Paused,
+		ReceiptURL: func(route string, r dispatch.Reference) string {
+			return s.cfg.ReceiptAddress(route) + "?ref=" + receipts.Sign(r)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	s.reconciler, err = dispatch.NewReconciler(dispatch.ReconcilerConfig{Doubts: s.db, Clock: s.clock, Routes: s.routes, Logger: s.log,
+		Asked: metrics.LookupAnswered})
+	if err != nil {
+		return err
+	}
+	s.sweeper, err = dispatch.NewSweeper(dispatch.SweeperConfig{Lives: s.db, Clock: s.clock, Unavailable: s.pool.Unavailable, Logger: s.log})
+	if err != nil {
+		return err
+	}
+	s.bells.sleepers.Store(&sleepers{s.pool, s.reconciler, s.sweeper})
+	return s.buildWeb(metrics, receipts)
+}
+
+func (s *server) buildWeb(metrics *web.Metrics, references dispatch.ReferenceSigner) error {
+	policy := dispatch.Policy{MinRemaining: s.cfg.Dispatch.MinRemaining, MaxTTL: s.cfg.Dispatch.MaxTTL}
+	limits := s.cfg.Limits
+	handler, err := web.New(web.Deps{
+		Store: s.db, Clock: s.clock, Random: rand.Reader, Log: s.log, Metrics: metrics, References: references,
+		Policy:         func() dispatch.Policy { return policy },
+		Countries:      func() phone.Countries { return s.cfg.Countries },
+		Receipts:       receiptReaders(s.routes),
+		PublicURL:      &s.cfg.PublicURL.URL,
+		TrustedProxies: s.cfg.TrustedProxies,
+		Limits: web.Limits{PerKey: web.Limit{PerSecond: limits.KeyRate, Burst: limits.KeyBurst},
+			PerClient: web.Limit{PerSecond: limits.ClientRate, Burst: limits.ClientBurst}},
+		Accepting: s.accepting,
+		Draining:  s.draining,
+	})
+	if err != nil {
+		return err
+	}
+	s.http = newHTTPServer(handler, s.log)
+	return nil
+}
+
+// accepting is nil until the server stops.
+func (s *server) accepting() error {
+	select {
+	case <-s.draining:
+		return errDraining
+	default:
+		return nil
+	}
+}
+
+// The bounds of a connection. A request may be held for 30 s (Prefer: wait) and worked on for 10 s more; net/http cancels a request whose
+// connection passes the read time-out, so that this one has to be longer than both.
+const (
+	headerTime = 5 * time.Second
+	readTime   = 45 * time.Second
+	writeTime  = 60 * time.Second
+	idleTime   = 2 * time.Minute
+	mostHeader = 16 << 10
+)
+
+func newHTTPServer(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{Handler: h, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: mostHeader, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+}

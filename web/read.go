@@ -67,19 +67,22 @@ type question struct {
 
 // await reads a record and, when the question asks for it, holds until its document is another one than the client has (or, where the client
 // does not say, than at the first look), until it is final, the time is over or the server stops. While it holds it occupies nothing but its
-// goroutine. The watch begins before each look, so that no change falls between the two.
+// goroutine. A watch begins before the look that follows it, so that no change falls between the two.
 func (s *Server) await(ctx context.Context, q question) (dispatch.Record, error) {
+	rec, tag, err := s.look(ctx, q)
+	known := q.ifNoneMatch
+	if known == "" {
+		known = tag
+	}
+	if err != nil || q.wait == 0 || rec.Final || !matches(known, tag) {
+		return rec, err
+	}
 	timer := time.NewTimer(q.wait)
 	defer timer.Stop()
-	known := q.ifNoneMatch
 	for {
 		changed, stop := s.deps.Store.Watch(q.id)
-		rec, err := s.deps.Store.Notification(ctx, q.client, q.id)
-		news, tag, err := isNews(rec, known, err)
-		if known == "" {
-			known = tag
-		}
-		if err != nil || q.wait == 0 || news || rec.Final {
+		rec, tag, err = s.look(ctx, q)
+		if err != nil || rec.Final || !matches(known, tag) {
 			stop()
 			return rec, err
 		}
@@ -91,13 +94,14 @@ func (s *Server) await(ctx context.Context, q question) (dispatch.Record, error)
 	}
 }
 
-// isNews reports whether a record's document differs from the one with a known tag, and its own tag. Without a known one nothing is news.
-func isNews(rec dispatch.Record, known string, err error) (news bool, tag string, _ error) {
+// look reads the record and the tag of its document.
+func (s *Server) look(ctx context.Context, q question) (rec dispatch.Record, tag string, err error) {
+	rec, err = s.deps.Store.Notification(ctx, q.client, q.id)
 	if err != nil {
-		return false, "", fmt.Errorf("notification: %w", err)
+		return rec, "", fmt.Errorf("notification: %w", err)
 	}
 	_, tag, err = encode(rec)
-	return known != "" && !matches(known, tag), tag, err
+	return rec, tag, err
 }
 
 // hold waits for a change and reports whether there is no more to wait for.

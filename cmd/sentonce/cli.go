@@ -45,6 +45,7 @@ func (c common) load(on console) (config.Config, error) { return config.Load(c.C
 
 type commands struct {
 	Help    helpFlag   `short:"h" help:"Show what a command does and takes."`
+	Demo    demoCmd    `cmd:"" help:"Run everything on this machine with a built-in provider, and watch. Needs nothing, keeps nothing."`
 	Serve   serveCmd   `cmd:"" help:"Accept events and send them, until SIGTERM or SIGINT."`
 	Init    initCmd    `cmd:"" help:"Write sentonce.toml and master.key to begin with."`
 	Migrate migrateCmd `cmd:"" help:"Bring the database to this version's schema. serve does it, too."`

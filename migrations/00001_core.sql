@@ -128,7 +128,7 @@ CREATE TABLE attempts (
     code          TEXT,
     answer_id     TEXT,
     request_id    TEXT,
-    answer_sha    BLOB,
+    answer_sha    BLOB CHECK (answer_sha IS NULL OR length(answer_sha) = 32),
     message_id    TEXT,
     unknown_since INTEGER,
     lookup_at     INTEGER,
@@ -137,7 +137,7 @@ CREATE TABLE attempts (
     receipt_code  TEXT,
     PRIMARY KEY (notification, number),
     CHECK ((finished_at IS NULL) = (rule IS NULL))
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX attempts_open ON attempts (notification) WHERE outcome IN ('pending', 'unknown');
 CREATE INDEX attempts_lookup ON attempts (lookup_at) WHERE lookup_at IS NOT NULL;
@@ -157,10 +157,10 @@ CREATE TABLE lookups (
     complete     INTEGER NOT NULL,
     later_seen   INTEGER NOT NULL,
     http_status  INTEGER,
-    sha256       BLOB,
+    sha256       BLOB CHECK (sha256 IS NULL OR length(sha256) = 32),
     message_id   TEXT,
     FOREIGN KEY (notification, attempt) REFERENCES attempts (notification, number)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 CREATE INDEX lookups_attempt ON lookups (notification, attempt);
 
 CREATE TABLE receipts (
@@ -175,9 +175,9 @@ CREATE TABLE receipts (
     code         TEXT    NOT NULL,
     forgotten    BLOB, -- the notification that its signed reference names, when that is not here (any more)
     repeated     INTEGER NOT NULL,
-    sha256       BLOB    NOT NULL,
+    sha256       BLOB    NOT NULL CHECK (length(sha256) = 32),
     FOREIGN KEY (notification, attempt) REFERENCES attempts (notification, number)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 CREATE INDEX receipts_attempt ON receipts (notification, attempt) WHERE notification IS NOT NULL;
 CREATE INDEX receipts_message ON receipts (message_id, raw, code);
 
@@ -199,7 +199,7 @@ CREATE TABLE verdicts (
     at            INTEGER NOT NULL,
     message_id    TEXT,
     FOREIGN KEY (notification, attempt) REFERENCES attempts (notification, number)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 CREATE INDEX verdicts_attempt ON verdicts (notification, attempt);
 
 CREATE TABLE incidents (
@@ -214,7 +214,7 @@ CREATE TABLE incidents (
     closed_id    TEXT,
     why          TEXT,
     UNIQUE (notification, kind, attempt)
-) STRICT;
+) STRICT, WITHOUT ROWID;
 CREATE INDEX incidents_open ON incidents (opened_at) WHERE closed_at IS NULL;
 
 CREATE TABLE events (
@@ -243,13 +243,13 @@ CREATE TABLE events (
     cause         TEXT,
     count         INTEGER,
     evidence      TEXT CHECK (evidence IN ('attempt', 'lookup', 'receipt', 'verdict')),
-    evidence_id   BLOB,
-    evidence_sha  BLOB,
+    evidence_id   BLOB CHECK (evidence_id IS NULL OR length(evidence_id) = 16),
+    evidence_sha  BLOB CHECK (evidence_sha IS NULL OR length(evidence_sha) = 32),
     request_id    TEXT,
     CHECK (version IS NULL OR notification IS NOT NULL),
     CHECK (to_state IS NULL OR version IS NOT NULL),
     CHECK ((from_state IS NULL) = (to_state IS NULL) OR action = 'accepted' AND version = 1 AND from_state IS NULL),
-    CHECK (action <> 'accepted' OR to_state = 'accepted'),
+    CHECK (action <> 'accepted' OR to_state IS 'accepted'),
     CHECK (from_state IS NULL
         OR from_state = 'accepted' AND to_state IN ('dispatching', 'sent', 'delivered', 'undelivered', 'failed', 'expired', 'cancelled')
         OR from_state = 'dispatching' AND to_state IN ('accepted', 'dispatch_unknown', 'sent', 'delivered', 'undelivered', 'failed',
@@ -262,7 +262,8 @@ CREATE TABLE events (
 CREATE INDEX events_notification ON events (notification, seq) WHERE notification IS NOT NULL;
 
 -- The invariants marked DB. They are triggers so that they hold with foreign_keys = 0 and against OR REPLACE, whose implicit deletes fire no
--- trigger: every BEFORE INSERT therefore refuses a row that exists. Whoever can change the schema is not stopped by them.
+-- trigger: every BEFORE INSERT therefore refuses a row that exists, and evidence has no rowid by which one row could replace another.
+-- Whoever can change the schema is not stopped by them.
 
 -- I1, and a notification begins as accepted and unmoved.
 -- +goose StatementBegin
@@ -271,7 +272,8 @@ BEGIN
     SELECT RAISE(ABORT, 'notifications: the key or the event exists')
     WHERE EXISTS (SELECT 1 FROM notifications WHERE client = NEW.client AND idempotency_key = NEW.idempotency_key)
        OR EXISTS (SELECT 1 FROM notifications WHERE client = NEW.client AND event_id = NEW.event_id AND purpose = NEW.purpose)
-       OR EXISTS (SELECT 1 FROM notifications WHERE id = NEW.id);
+       OR EXISTS (SELECT 1 FROM notifications WHERE id = NEW.id)
+       OR EXISTS (SELECT 1 FROM notifications WHERE rowid = NEW.rowid);
     SELECT RAISE(ABORT, 'notifications: begins accepted and unmoved')
     WHERE NEW.state <> 'accepted' OR NEW.version <> 0 OR NEW.last_seq <> 0 OR NEW.final <> 0 OR NEW.stopped_at IS NOT NULL
        OR NEW.withdrawn_at IS NOT NULL OR NEW.replays <> 0;
@@ -283,7 +285,7 @@ END;
 CREATE TRIGGER notifications_update BEFORE UPDATE ON notifications
 BEGIN
     SELECT RAISE(ABORT, 'notifications: its identity is fixed')
-    WHERE NEW.id IS NOT OLD.id OR NEW.client IS NOT OLD.client OR NEW.event_id IS NOT OLD.event_id
+    WHERE NEW.rowid IS NOT OLD.rowid OR NEW.id IS NOT OLD.id OR NEW.client IS NOT OLD.client OR NEW.event_id IS NOT OLD.event_id
        OR NEW.idempotency_key IS NOT OLD.idempotency_key OR NEW.purpose IS NOT OLD.purpose OR NEW.subject IS NOT OLD.subject
        OR NEW.recipient IS NOT OLD.recipient OR NEW.country IS NOT OLD.country OR NEW.hint IS NOT OLD.hint
        OR NEW.text_mac IS NOT OLD.text_mac OR NEW.encoding IS NOT OLD.encoding OR NEW.segments IS NOT OLD.segments
@@ -373,7 +375,7 @@ BEGIN
     SELECT RAISE(ABORT, 'permits: begins unspent') WHERE NEW.spent_at IS NOT NULL OR NEW.void_at IS NOT NULL;
     SELECT RAISE(ABORT, 'permits: the notification is not waiting')
     WHERE NOT EXISTS (SELECT 1 FROM notifications
-                      WHERE id = NEW.notification AND state = 'accepted' AND version >= 1 AND withdrawn_at IS NULL);
+                      WHERE id = NEW.notification AND state = 'accepted' AND version >= 1 AND withdrawn_at IS NULL AND stopped_at IS NULL);
     SELECT RAISE(ABORT, 'permits: needs a verdict not_sent on the attempt before')
     WHERE NEW.n > 1 AND NOT EXISTS (SELECT 1 FROM verdicts
                                     WHERE notification = NEW.notification AND attempt = NEW.n - 1 AND ruling = 'not_sent');
@@ -422,7 +424,8 @@ BEGIN
                       WHERE notification = NEW.notification AND n = NEW.number AND spent_at IS NULL AND void_at IS NULL);
     SELECT RAISE(ABORT, 'attempts: the notification may not be sent')
     WHERE NOT EXISTS (SELECT 1 FROM notifications
-                      WHERE id = NEW.notification AND state = 'dispatching' AND withdrawn_at IS NULL AND NEW.started_at < expires_at);
+                      WHERE id = NEW.notification AND state = 'dispatching' AND withdrawn_at IS NULL AND stopped_at IS NULL
+                        AND NEW.started_at < expires_at);
 END;
 -- +goose StatementEnd
 
@@ -436,7 +439,8 @@ BEGIN
 END;
 -- +goose StatementEnd
 
--- I7: an attempt takes its result once, its outcome moves only along the allowed steps, and after the call only by a verdict.
+-- I7: an attempt takes its result once, and its outcome moves only along the allowed steps: the first time by the result or by a verdict
+-- that overtakes it, then only by a verdict.
 -- +goose StatementBegin
 CREATE TRIGGER attempts_update BEFORE UPDATE ON attempts
 BEGIN
@@ -459,8 +463,8 @@ BEGIN
             OR OLD.outcome = 'unknown' AND NEW.outcome IN ('accepted', 'not_sent', 'undetermined')
             OR OLD.outcome = 'undetermined' AND NEW.outcome IN ('accepted', 'not_sent')
             OR OLD.outcome IN ('not_sent', 'refused') AND NEW.outcome = 'accepted');
-    SELECT RAISE(ABORT, 'attempts: the outcome moves only by a verdict')
-    WHERE NEW.outcome <> OLD.outcome AND OLD.outcome <> 'pending'
+    SELECT RAISE(ABORT, 'attempts: the outcome moves only by its result or a verdict')
+    WHERE NEW.outcome <> OLD.outcome AND (OLD.outcome <> 'pending' OR NEW.finished_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM verdicts
                       WHERE notification = NEW.notification AND attempt = NEW.number
                         AND ruling = CASE NEW.outcome WHEN 'accepted' THEN 'sent' ELSE NEW.outcome END);
@@ -556,6 +560,13 @@ END;
 -- +goose StatementEnd
 
 -- +goose StatementBegin
+CREATE TRIGGER sealed_messages_update BEFORE UPDATE ON sealed_messages
+BEGIN
+    SELECT RAISE(ABORT, 'sealed_messages: a text stays with its notification') WHERE NEW.notification IS NOT OLD.notification;
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
 CREATE TRIGGER incidents_delete BEFORE DELETE ON incidents
 BEGIN
     SELECT RAISE(ABORT, 'incidents: are not deleted');
@@ -568,5 +579,14 @@ BEGIN
     SELECT RAISE(ABORT, 'incidents: exists')
     WHERE EXISTS (SELECT 1 FROM incidents
                   WHERE id = NEW.id OR notification = NEW.notification AND kind = NEW.kind AND attempt = NEW.attempt);
+END;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE TRIGGER incidents_update BEFORE UPDATE ON incidents
+BEGIN
+    SELECT RAISE(ABORT, 'incidents: fixed')
+    WHERE NEW.id IS NOT OLD.id OR NEW.notification IS NOT OLD.notification OR NEW.kind IS NOT OLD.kind OR NEW.attempt IS NOT OLD.attempt
+       OR NEW.opened_at IS NOT OLD.opened_at OR OLD.closed_at IS NOT NULL;
 END;
 -- +goose StatementEnd

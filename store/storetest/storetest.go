@@ -124,7 +124,7 @@ func (s *Store) MustClaim(t testing.TB, id dispatch.NotificationID) dispatch.Job
 // MustFinish stores a result.
 func (s *Store) MustFinish(t testing.TB, job dispatch.Job, x dispatch.Exchange) {
 	t.Helper()
-	must(t, s.Finish(t.Context(), job.Reference, x, dispatch.FinishFacts{Schedule: []time.Duration{5 * time.Second, time.Minute}}))
+	must(t, s.Finish(t.Context(), job.Reference, x, dispatch.FinishFacts{Schedule: Schedule()}))
 }
 
 // MustGet reads the record of the store's client.

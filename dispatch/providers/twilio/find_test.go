@@ -53,6 +53,9 @@ func TestOnlyWhatCanBeTheAttemptsIsFound(t *testing.T) {
 	f.put(number, text, start(), map[string]any{"status": "failed", "error_code": 30005}) // 000e
 	f.put(number, text, start(), map[string]any{"status": "exploded"})                    // 000f
 
+	f.edit = func(_ int, list map[string]any) { // a list that ignores the filter
+		list["messages"] = append(list["messages"].([]map[string]any), f.rows[11])
+	}
 	a := adapter(t, f.URL())
 	got := a.Find(t.Context(), question())
 	if got.Err != nil || !got.Complete || !got.LaterSeen || got.Pages != 1 || got.HTTPStatus != 200 || got.SHA256 == [32]byte{} {

@@ -124,7 +124,7 @@ func problemInternal() problemKind {
 }
 
 func problemUnavailable() problemKind {
-	return problemKind{"unavailable", http.StatusServiceUnavailable, "It cannot be stored now",
+	return problemKind{"unavailable", http.StatusServiceUnavailable, "Not possible at the moment",
 		"The storage cannot be written, evidence cannot be recorded, or the service is stopping or in quarantine. Nothing of the request was kept.",
 		"Repeat the request with the same idempotency key after `Retry-After` seconds."}
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"sentonce/dispatch"
@@ -287,17 +286,19 @@ func (db *DB) NotificationsByEvent(ctx context.Context, c dispatch.ClientID, eve
 
 // open reads the sealed text and number of a notification. The error is dispatch.ErrUnreadable when either is gone or does not open.
 func (db *DB) open(q querier, n dispatch.Notification) (text, number dispatch.Secret, err error) {
-	text, err1 := db.openOne(q, "message", `SELECT key_no, sealed FROM sealed_messages WHERE notification = ?`, n.ID[:])
-	number, err2 := db.openOne(q, "recipient", `SELECT key_no, sealed FROM sealed_recipients WHERE recipient = ?`, n.Recipient[:])
-	return text, number, errors.Join(err1, err2)
+	if text, err = db.openOne(q, "message", `SELECT key_no, sealed FROM sealed_messages WHERE notification = ?`, n.ID[:]); err != nil {
+		return text, number, err
+	}
+	number, err = db.openOne(q, "recipient", `SELECT key_no, sealed FROM sealed_recipients WHERE recipient = ?`, n.Recipient[:])
+	return text, number, err
 }
 
 func (db *DB) openOne(q querier, kind, query string, record []byte) (dispatch.Secret, error) {
 	var no int
 	var sealed []byte
 	err := q.row(query, []any{bytes.Clone(record)}, &no, &sealed)
-	if errors.Is(err, dispatch.ErrUnavailable) {
-		return dispatch.Secret{}, err
+	if err != nil && !errors.Is(err, dispatch.ErrNotFound) {
+		return dispatch.Secret{}, fmt.Errorf("sealed %s: %w", kind, err) // it could not be asked for: that says nothing about the row
 	}
 	if err == nil {
 		var value []byte
@@ -305,5 +306,5 @@ func (db *DB) openOne(q querier, kind, query string, record []byte) (dispatch.Se
 			return dispatch.NewSecret(string(value)), nil
 		}
 	}
-	return dispatch.Secret{}, fmt.Errorf("sealed %s: %w: %w", strings.ToLower(kind), dispatch.ErrUnreadable, err)
+	return dispatch.Secret{}, fmt.Errorf("sealed %s: %w: %w", kind, dispatch.ErrUnreadable, err)
 }

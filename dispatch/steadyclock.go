@@ -2,9 +2,11 @@ package dispatch
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -39,8 +41,9 @@ func (b MachineBase) Mono() time.Duration { return time.Since(b.start) }
 // out, that time stands still; after a step back of more than one second Paused is true until the wall clock has caught up, or until a person
 // confirms the clock with Confirm: from then on time goes on by the monotonic clock until the wall clock has caught up.
 type SteadyClock struct {
-	base  Base
-	alarm alarm
+	base    Base
+	alarm   alarm
+	running atomic.Bool
 
 	mu        sync.Mutex
 	wall      time.Time // the last reading
@@ -106,8 +109,13 @@ func (c *SteadyClock) Confirm() bool {
 }
 
 // Run watches the clock until ctx ends: each step is journalled once as clock_stepped (Count is the step in ms, negative for backwards), and
-// resumed is called when a pause ends. Nothing of that happens inside Now, whose callers may hold the store.
+// resumed is called when a pause ends. Nothing of that happens inside Now, whose callers may hold the store. The error is ErrRunning when it
+// runs already.
 func (c *SteadyClock) Run(ctx context.Context, journal Journal, log *slog.Logger, resumed func()) error {
+	if !c.running.CompareAndSwap(false, true) {
+		return fmt.Errorf("clock: %w", ErrRunning)
+	}
+	defer c.running.Store(false)
 	notes := newNotebook(journal, log, rand.Float64)
 	var writing sync.WaitGroup
 	writing.Go(func() { notes.run(ctx) })

@@ -2,6 +2,7 @@ package dispatch_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -133,6 +134,11 @@ func TestSteadyClock_AConfirmedClockGoesOnFromItsHighest(t *testing.T) {
 	if !c.Paused() {
 		t.Error("a further step back goes unnoticed once one was confirmed")
 	}
+	mark = c.Now()
+	base.pass(time.Minute)
+	if !c.Now().Equal(mark) {
+		t.Error("time goes on although nobody has confirmed the second step")
+	}
 }
 
 func TestSteadyClock_StartsBehindWhatWasStored(t *testing.T) {
@@ -167,6 +173,10 @@ func TestSteadyClock_JournalsEachStepOnceAndSaysWhenThePauseEnds(t *testing.T) {
 		go func() {
 			ended <- c.Run(ctx, store, slog.New(slog.DiscardHandler), func() { resumed.Add(1) })
 		}()
+		synctest.Wait()
+		if err := c.Run(ctx, store, slog.New(slog.DiscardHandler), func() {}); !errors.Is(err, dispatch.ErrRunning) {
+			t.Errorf("a second Run says %v", err)
+		}
 		tick := func(n int) {
 			for range n {
 				base.pass(time.Second)

@@ -60,11 +60,12 @@ func (s shop) cancel(ctx context.Context, id string) error {
 	return err
 }
 
-// next waits for a document that differs from the one with the tag.
+// next waits for a document that differs from the one with the tag; without a tag it takes the one of the moment.
 func (s shop) next(ctx context.Context, id, tag string) (news, string, error) {
-	header := http.Header{"Prefer": {"wait=10"}}
+	header := http.Header{}
 	if tag != "" {
 		header.Set("If-None-Match", tag)
+		header.Set("Prefer", "wait=10")
 	}
 	return s.call(ctx, http.MethodGet, "/v1/notifications/"+id, nil, header)
 }

@@ -29,7 +29,7 @@ const (
 	numberPlain       = "+4915112340030"
 	numberUndelivered = "+4915112340015"
 	numberRefused     = "+4915112340005"
-	numberThrottled   = "+4915112340006"
+	numberThrottled   = "+4915112340036"
 	numberLate        = "+4915112340031"
 	numberWithdrawn   = "+4915112340032"
 	numberSuperseded  = "+4915112340033"
@@ -82,6 +82,9 @@ func (d *demo) simple(s scene) func(context.Context) error {
 // throttled shows a 429, and what becomes of events that arrive while the provider must be left alone: one whose life ends, one that is
 // withdrawn, and one that a newer event replaces.
 func (d *demo) throttled(ctx context.Context) error {
+	if err := d.sim.Script(numberThrottled, busyOnce()); err != nil {
+		return err
+	}
 	s := scene{name: "throttled", number: numberThrottled, life: demoLife, shows: "429 once: proven not sent, so it may go again"}
 	n, err := d.post(ctx, s)
 	if err != nil {
@@ -97,6 +100,11 @@ func (d *demo) throttled(ctx context.Context) error {
 		paused = true
 		return d.meanwhile(ctx, &meanwhile)
 	})
+}
+
+// busyOnce is a provider that asks to be left alone for long enough that an event may expire meanwhile.
+func busyOnce() sim.Behaviour {
+	return sim.Behaviour{Status: http.StatusTooManyRequests, Code: 20429, Header: http.Header{"Retry-After": {"3"}}, Times: 1}
 }
 
 // meanwhile posts what has to wait for the paused provider.

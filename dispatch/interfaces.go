@@ -74,7 +74,7 @@ type LookupJob struct {
 
 // Doubts is what the reconciler needs of the store.
 type Doubts interface {
-	// DueLookups lists up to limit attempts whose next question is due, the one with the least life left first.
+	// DueLookups lists up to limit attempts whose next question is due: first those never asked about, then the least life left.
 	DueLookups(ctx context.Context, now time.Time, limit int) ([]LookupJob, error)
 	// NextLookup is the earliest instant after now at which a question is due.
 	NextLookup(ctx context.Context, now time.Time) (at time.Time, ok bool, err error)

@@ -9,7 +9,8 @@ import (
 	"sentonce/dispatch"
 )
 
-// DueLookups lists the attempts about which their provider is to be asked now; see dispatch.Doubts. An attempt whose number cannot be read
+// DueLookups lists the attempts about which their provider is to be asked now; see dispatch.Doubts. Those that were never asked about come
+// first, so that a slow provider does not keep anybody from a first answer; then the least life. An attempt whose number cannot be read
 // is left out and gets no further question.
 func (db *DB) DueLookups(ctx context.Context, now time.Time, limit int) (jobs []dispatch.LookupJob, err error) {
 	var blind []dispatch.Reference
@@ -36,7 +37,7 @@ func (db *DB) DueLookups(ctx context.Context, now time.Time, limit int) (jobs []
 
 func dueLookups(q querier, now time.Time, limit int) (refs []dispatch.Reference, err error) {
 	err = q.rows(`SELECT a.notification, a.id, a.number FROM attempts a JOIN notifications n ON n.id = a.notification
-		WHERE a.lookup_at <= ? ORDER BY n.expires_at LIMIT ?`, []any{now.UnixMilli(), limit},
+		WHERE a.lookup_at <= ? ORDER BY a.lookups > 0, n.expires_at LIMIT ?`, []any{now.UnixMilli(), limit},
 		func(scan func(...any) error) error {
 			var r dispatch.Reference
 			err := scan(into(r.Notification[:]), into(r.Attempt[:]), &r.Number)

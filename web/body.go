@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	drainTime  = time.Second // how long the rest of a refused body is read, so that the client gets to see the answer
+	drainTime  = 3 * time.Second // how long the rest of a refused body is read, so that the client gets to see the answer
 	drainBytes = 1 << 20
 )
 

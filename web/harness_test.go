@@ -69,6 +69,7 @@ type answer struct {
 	code   int
 	header http.Header
 	body   []byte
+	closed bool // the server ends the connection with it
 }
 
 // document reads the answer as a status document.
@@ -185,7 +186,7 @@ func (b *bench) try(r request) (answer, error) {
 	}
 	defer res.Body.Close()
 	raw, err := io.ReadAll(res.Body)
-	return answer{res.StatusCode, res.Header, raw}, err
+	return answer{res.StatusCode, res.Header, raw, res.Close}, err
 }
 
 // admission is a body of POST /v1/notifications as a map, so that tests can bend it.

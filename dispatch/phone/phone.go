@@ -65,16 +65,9 @@ func Parse(s string) (Number, error) {
 	if canonical := phonenumbers.Format(parsed, phonenumbers.E164); canonical != s {
 		return Number{}, altered(s, parsed)
 	}
-	if !phonenumbers.IsPossibleNumber(parsed) {
-		return Number{}, refuse(RuleImpossible, "the number is too short or too long for its country")
-	}
-	if !phonenumbers.IsValidNumber(parsed) {
-		if zeroAfterCode(s, parsed) {
-			return Number{}, leadingZero()
-		}
-		return Number{}, refuse(RuleInvalid, "the number is not in the numbering plan of its country")
-	}
 	switch phonenumbers.GetNumberType(parsed) {
+	case phonenumbers.UNKNOWN: // in no range of its country's plan
+		return Number{}, invalid(s, parsed)
 	case phonenumbers.PREMIUM_RATE, phonenumbers.SHARED_COST:
 		return Number{}, refuse(RulePremium, "the number is a premium-rate one")
 	}
@@ -140,6 +133,17 @@ func altered(s string, parsed *phonenumbers.PhoneNumber) *Refusal {
 		return leadingZero()
 	}
 	return refuse(RuleInvalid, "the number has a national prefix after its country code")
+}
+
+// invalid explains why a number belongs to no range.
+func invalid(s string, parsed *phonenumbers.PhoneNumber) *Refusal {
+	switch {
+	case !phonenumbers.IsPossibleNumber(parsed):
+		return refuse(RuleImpossible, "the number is too short or too long for its country")
+	case zeroAfterCode(s, parsed):
+		return leadingZero()
+	}
+	return refuse(RuleInvalid, "the number is not in the numbering plan of its country")
 }
 
 func leadingZero() *Refusal {

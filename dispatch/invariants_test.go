@@ -164,6 +164,8 @@ func (h *history) checkPermits(before Record, e Effect, after Record) error {
 			return errors.New("a permit without a verdict not_sent on the attempt before it")
 		case h.ruled(0, RulingSent) || took || !before.WithdrawnAt.IsZero():
 			return errors.New("a permit although a call is known to have sent, or after a withdrawal")
+		case e.Verdict == nil || e.Verdict.Next != NextSendAgain || !e.Event.At.Before(before.ExpiresAt):
+			return errors.New("a permit that nobody asked for, or after the expiry")
 		}
 	} else if len(after.Permits) != len(before.Permits) {
 		return errors.New("a permit came from nowhere")

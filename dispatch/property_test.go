@@ -3,38 +3,46 @@ package dispatch
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 )
 
-// Random histories of everything that can happen, on up to three notifications, against the truth of a small world. A failure prints the
+// Random histories of everything that can happen, on up to six notifications, against the truth of a small world. A failure prints the
 // shortest history that shows it and how to run that one again.
 func TestNoHistoryBreaksTheInvariants(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t)
-		for range 3 {
-			t.Repeat(map[string]func(*rapid.T){
-				"":          w.check,
-				"admit":     w.admit,
-				"claim":     w.claim,
-				"claim 2":   w.claim, // twice, so that histories get somewhere
-				"answer":    w.answer,
-				"answer 2":  w.answer,
-				"receipt":   w.receipt,
-				"lookup":    w.lookup,
-				"verdict":   w.verdict,
-				"withdraw":  w.withdraw,
-				"time":      w.pass,
-				"sweep":     w.sweep,
-				"crash":     w.crash,
-				"set aside": w.setAside,
-			})
-		}
-		w.end(t)
-	})
+	for part := range 2 { // some hundred histories, some ten thousand steps; -rapid.checks asks for more
+		t.Run(strconv.Itoa(part), func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, anyHistory)
+		})
+	}
+}
+
+func anyHistory(t *rapid.T) {
+	w := newWorld(t)
+	for range 5 {
+		t.Repeat(map[string]func(*rapid.T){
+			"":          w.check,
+			"admit":     w.admit,
+			"claim":     w.claim,
+			"claim 2":   w.claim, // twice, so that histories get somewhere
+			"answer":    w.answer,
+			"answer 2":  w.answer,
+			"receipt":   w.receipt,
+			"lookup":    w.lookup,
+			"verdict":   w.verdict,
+			"withdraw":  w.withdraw,
+			"time":      w.pass,
+			"sweep":     w.sweep,
+			"crash":     w.crash,
+			"set aside": w.setAside,
+		})
+	}
+	w.end(t)
 }
 
 func (w *world) claim(t *rapid.T) {
@@ -104,7 +112,7 @@ func (w *world) receipt(t *rapid.T) {
 		return
 	}
 	c, id := l.calls[n-1], l.calls[n-1].id
-	if rapid.IntRange(0, 9).Draw(t, "other id") == 0 {
+	if often(t, "other id", false, true) {
 		id = rapid.SampledFrom([]string{"", "SM0"}).Draw(t, "id")
 	}
 	status := rapid.SampledFrom(append(ReceiptStatuses(), "")).Draw(t, "status")
@@ -130,7 +138,7 @@ func (w *world) lookup(t *rapid.T) {
 	}
 	c, a := l.calls[n-1], l.rec.Attempts[n-1]
 	f := Finding{Complete: rapid.Bool().Draw(t, "complete"), LaterSeen: rapid.Bool().Draw(t, "later seen")}
-	s := Surroundings{Bound: w.bound(l, n), Rivals: rapid.IntRange(0, 4).Draw(t, "rivals") == 0, Age: w.now.Sub(a.StartedAt),
+	s := Surroundings{Bound: w.bound(l, n), Rivals: often(t, "rivals", false, true), Age: w.now.Sub(a.StartedAt),
 		Can: Capabilities{AbsenceProves: rapid.Bool().Draw(t, "absence proves"), AbsenceLag: 10 * time.Second}}
 	switch rapid.SampledFrom([]string{"found", "not found", "failed"}).Draw(t, "answer") {
 	case "failed":
@@ -178,7 +186,8 @@ func (w *world) verdict(t *rapid.T) {
 	if n == 0 {
 		return
 	}
-	v := personal(n, rapid.SampledFrom(Rulings()).Draw(t, "ruling"), rapid.SampledFrom([]Next{NextClose, NextSendAgain, ""}).Draw(t, "next"))
+	ruling := often(t, "ruling", RulingNotSent, RulingSent, RulingUndetermined)
+	v := personal(n, ruling, often(t, "next", NextSendAgain, NextClose, ""))
 	a := l.rec.Attempts[n-1]
 	truth := map[Ruling]fate{RulingSent: fateTaken, RulingNotSent: fateNotTaken}[v.Ruling]
 	if v.Ruling == RulingNotSent && a.Outcome == OutcomePending {
@@ -198,7 +207,12 @@ func (w *world) verdict(t *rapid.T) {
 }
 
 func (w *world) withdraw(t *rapid.T) {
-	l := w.pick(t)
+	if often(t, "withdraw", false, true) {
+		w.withdrawOne(t, w.pick(t))
+	}
+}
+
+func (w *world) withdrawOne(t *rapid.T, l *life) {
 	why := rapid.SampledFrom([]Reason{ReasonWithdrawnByClient, ReasonWithdrawnByStaff, ReasonSuperseded, ReasonRestored}).Draw(t, "why")
 	before := l.rec
 	l.apply(t, before.Withdraw(why, "other", Actor{ActorClient, "key"}, w.now), nil)
@@ -208,14 +222,25 @@ func (w *world) withdraw(t *rapid.T) {
 }
 
 func (w *world) pass(t *rapid.T) {
-	steps := []time.Duration{time.Millisecond, time.Second, 20 * time.Second, 5 * time.Minute, 20 * time.Hour}
-	w.now = w.now.Add(rapid.SampledFrom(steps).Draw(t, "step"))
+	switch often(t, "time", "a little", "to an expiry", "a day") {
+	case "a little":
+		w.now = w.now.Add(rapid.SampledFrom([]time.Duration{1, time.Second, 20 * time.Second}).Draw(t, "step"))
+	case "a day":
+		w.now = w.now.Add(rapid.SampledFrom([]time.Duration{time.Hour, 24 * time.Hour}).Draw(t, "step"))
+	default:
+		if at := w.pick(t).rec.ExpiresAt; at.After(w.now) {
+			w.now = at
+		}
+	}
 }
 
 func (w *world) sweep(t *rapid.T) {
 	l := w.pick(t)
 	c, err := l.rec.Expire(w.terms(t))
 	l.apply(t, c, err)
+	if live := l.rec.State == StateAccepted || l.rec.State == StateUnknown; live && !w.now.Before(l.rec.ExpiresAt) {
+		t.Fatalf("it is %s at its expiry, after the sweep", l.rec.State)
+	}
 	c, err = l.rec.Finalise(w.now)
 	l.apply(t, c, err)
 }
@@ -235,7 +260,7 @@ func (w *world) crash(t *rapid.T) {
 }
 
 func (w *world) setAside(t *rapid.T) {
-	if rapid.IntRange(0, 9).Draw(t, "unreadable") == 0 {
+	if often(t, "unreadable", false, true) {
 		l := w.pick(t)
 		c, err := l.rec.SetAside(w.now)
 		l.apply(t, c, err)

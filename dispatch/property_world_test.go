@@ -23,6 +23,7 @@ type life struct {
 	rec          Record
 	past         *history
 	calls        []*call
+	second       bool // a call turned out taken after a later one that may have been taken, too
 	contradicted bool // evidence came that contradicts an earlier conclusion
 }
 
@@ -51,17 +52,21 @@ func newWorld(t *rapid.T) *world {
 }
 
 func (w *world) admit(t *rapid.T) {
-	if len(w.lives) == 3 {
+	if n := len(w.lives); n == 6 || n > 0 && !stopped(w.lives[n-1].rec.State) && often(t, "a second one", true, false) {
 		return
 	}
 	r := blankRecord()
 	r.ID, r.AcceptedAt, r.DueAt = NotificationID{byte(len(w.lives) + 1)}, w.now, w.now
-	r.ExpiresAt = w.now.Add(time.Duration(rapid.IntRange(5, 900).Draw(t, "life in seconds")) * time.Second)
+	r.ExpiresAt = w.now.Add(time.Duration(often(t, "life in seconds", 900, 5, 60)) * time.Second)
 	r, past := admit(r)
 	w.lives = append(w.lives, &life{rec: r, past: past})
 }
 
+// pick chooses mostly the newest notification, so that histories get deep.
 func (w *world) pick(t *rapid.T) *life {
+	if often(t, "the newest", true, false) {
+		return w.lives[len(w.lives)-1]
+	}
 	return w.lives[rapid.IntRange(0, len(w.lives)-1).Draw(t, "notification")]
 }
 
@@ -69,18 +74,28 @@ func (w *world) terms(t *rapid.T) Terms {
 	return Terms{
 		Now:          w.now,
 		MinRemaining: time.Duration(rapid.SampledFrom([]int{0, 5}).Draw(t, "least life")) * time.Second,
-		MaxAttempts:  rapid.IntRange(1, 4).Draw(t, "max attempts"),
+		MaxAttempts:  often(t, "max attempts", 5, 1, 2),
 		Delay:        time.Second,
 		Schedule:     []time.Duration{5 * time.Second, 30 * time.Second},
 		Elsewhere:    rapid.Bool().Draw(t, "elsewhere"),
-		NoReceipts:   rapid.IntRange(0, 9).Draw(t, "no receipts") == 0,
+		NoReceipts:   often(t, "no receipts", false, true),
 		Unavailable:  rapid.Bool().Draw(t, "unavailable"),
 	}
 }
 
+// often draws the usual value in seven of eight cases. It throws coins because rapid prefers small numbers and early list members.
+func often[T any](t *rapid.T, label string, usual T, others ...T) T {
+	for range 3 {
+		if !rapid.Bool().Draw(t, label+": coin") {
+			return usual
+		}
+	}
+	return rapid.SampledFrom(others).Draw(t, label)
+}
+
 // mistaken says whether somebody is wrong this time.
 func (w *world) mistaken(t *rapid.T) bool {
-	return !w.honest && rapid.IntRange(0, 3).Draw(t, "mistaken") == 0
+	return !w.honest && rapid.Bool().Draw(t, "mistaken")
 }
 
 // settle fixes the fate of a call that is still open, and says whether it is as wanted or somebody is mistaken.
@@ -119,6 +134,10 @@ func (l *life) positive(n int, id string, before Outcome) {
 	}
 	if before == OutcomeNotSent || before == OutcomeRefused {
 		l.contradicted = true
+	}
+	for _, other := range l.rec.Attempts {
+		unsent := other.Outcome == OutcomeNotSent || other.Outcome == OutcomeRefused
+		l.second = l.second || other.Number > n && !unsent
 	}
 }
 
@@ -174,6 +193,8 @@ func (l *life) truth(honest bool) error {
 	switch {
 	case l.contradicted && !hasIncident(l.rec, IncidentContradiction):
 		return errors.New("a contradiction without an incident")
+	case l.second && !hasIncident(l.rec, IncidentSecondSend):
+		return errors.New("a possible second send without an incident")
 	case honest && taken > 1:
 		return fmt.Errorf("%d messages went out although nobody was mistaken", taken)
 	case honest && hasIncident(l.rec, IncidentSecondSend):

@@ -98,6 +98,12 @@ func TestExpiryOfAWaitingNotification(t *testing.T) {
 	_, err = s.rec.Expire(s.terms)
 	wantErr(t, err, ErrStale)
 
+	s = newStory(t).ended().wait(-1)
+	s.terms.MinRemaining = 0
+	_, err = s.rec.Expire(s.terms)
+	wantErr(t, err, ErrStale)
+	s.ended().expire().want(StateExpired, ReasonExpiredBeforeSend)
+
 	s = newStory(t).ended()
 	s.terms.Unavailable = true
 	s.expire().want(StateExpired, ReasonProviderUnavailable)

@@ -24,6 +24,8 @@ type setup struct {
 	env      config.Env
 	log      *slog.Logger
 	listener net.Listener // nil: cfg.Listen is opened; it belongs to the server from the start on, also when that fails
+	// between stands between the pool and the store; nil: nothing does. The crash tests die there, before and after each commit.
+	between func(dispatch.Queue) dispatch.Queue
 }
 
 // server is the running service: everything between the data directory's lock and the last commit.
@@ -125,8 +127,12 @@ func (s *server) build() (err error) {
 	version, _ := version()
 	metrics := web.NewMetrics(version, figures(s.db))
 	receipts := s.db.References()
+	queue := dispatch.Queue(s.db)
+	if s.between != nil {
+		queue = s.between(queue)
+	}
 	s.pool, err = dispatch.NewPool(dispatch.PoolConfig{
-		Queue: s.db, Journal: s.db, Clock: s.clock, Logger: s.log, Workers: s.cfg.Dispatch.Workers, Routes: s.routes,
+		Queue: queue, Journal: s.db, Clock: s.clock, Logger: s.log, Workers: s.cfg.Dispatch.Workers, Routes: s.routes,
 		MinRemaining: s.cfg.Dispatch.MinRemaining, Observer: observer{metrics}, Paused: s.clock.Paused,
 		ReceiptURL: func(route string, r dispatch.Reference) string {
 			return s.cfg.ReceiptAddress(route) + "?ref=" + receipts.Sign(r)

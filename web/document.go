@@ -58,6 +58,21 @@ type attemptMember struct {
 	ProviderMessageID *string `json:"provider_message_id"`
 	StartedAt         string  `json:"started_at"`
 	FinishedAt        *string `json:"finished_at"`
+
+	Delivery *deliveryPart `json:"delivery"`
+}
+
+// deliveryPart is what the delivery reports of an attempt say, the one that ranks highest; null while none has come.
+type deliveryPart struct {
+	Status string  `json:"status"`
+	Code   *string `json:"code"`
+}
+
+func deliveryOf(a dispatch.Attempt) *deliveryPart {
+	if a.Receipt == "" {
+		return nil
+	}
+	return &deliveryPart{Status: string(a.Receipt), Code: known(a.ReceiptCode)}
 }
 
 // describe writes a record as a status document.
@@ -70,7 +85,8 @@ func describe(r dispatch.Record) statusDocument {
 	for _, a := range r.Attempts {
 		d.Attempts = append(d.Attempts, attemptMember{ID: a.ID.String(), Number: a.Number, Provider: a.Provider, Outcome: string(a.Outcome),
 			Rule: known(string(a.Rule)), Phase: known(string(a.Phase)), HTTPStatus: known(a.HTTPStatus), ProviderCode: known(a.Code),
-			ProviderMessageID: known(a.MessageID), StartedAt: instant(a.StartedAt), FinishedAt: known(instant(a.FinishedAt))})
+			ProviderMessageID: known(a.MessageID), StartedAt: instant(a.StartedAt), FinishedAt: known(instant(a.FinishedAt)),
+			Delivery: deliveryOf(a)})
 	}
 	return d
 }

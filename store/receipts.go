@@ -20,16 +20,14 @@ func (db *DB) RecordReceipt(ctx context.Context, provider string, rep dispatch.R
 
 func (db *DB) recordReceipt(tx *Tx, provider string, rep dispatch.Report, ref *dispatch.Reference) (dispatch.ReceiptFate, error) {
 	rc := dispatch.Receipt{Provider: provider, ReceivedAt: tx.Now, Report: rep}
-	err := tx.row(`SELECT EXISTS (SELECT 1 FROM receipts WHERE message_id = ? AND raw = ? AND code = ? AND provider = ?)`,
-		[]any{rep.MessageID, rep.Raw, rep.Code, provider}, &rc.Repeat)
-	if err != nil {
-		return "", fmt.Errorf("earlier receipts: %w", err)
-	}
 	r, n, err := tx.addressee(provider, rep, ref)
 	if errors.Is(err, dispatch.ErrNotFound) {
 		return dispatch.ReceiptUnmatched, tx.keepUnmatched(rc, ref)
 	}
 	if err != nil {
+		return "", err
+	}
+	if rc.Repeat, err = tx.reported(r.ID, n, rc); err != nil {
 		return "", err
 	}
 	c, err := r.RecordReceipt(n, rc, db.terms(tx))
@@ -67,7 +65,21 @@ func (tx *Tx) addressee(provider string, rep dispatch.Report, ref *dispatch.Refe
 	return r, n, err
 }
 
+// reported says whether the same report about the attempt is on record. One that came when it still named nothing here does not count: it
+// moved nothing.
+func (tx *Tx) reported(id dispatch.NotificationID, n int, rc dispatch.Receipt) (yes bool, err error) {
+	err = tx.row(`SELECT EXISTS (SELECT 1 FROM receipts WHERE message_id = ? AND raw = ? AND code = ? AND provider = ? AND notification IS ?
+		AND attempt IS ?)`, []any{rc.MessageID, rc.Raw, rc.Code, rc.Provider, blob(id), number(n)}, &yes)
+	if err != nil {
+		return false, fmt.Errorf("earlier receipts: %w", err)
+	}
+	return yes, nil
+}
+
 func (tx *Tx) keepUnmatched(rc dispatch.Receipt, ref *dispatch.Reference) (err error) {
+	if rc.Repeat, err = tx.reported(dispatch.NotificationID{}, 0, rc); err != nil {
+		return err
+	}
 	if rc.ID, err = newID[dispatch.ReceiptID](tx); err != nil {
 		return err
 	}

@@ -42,6 +42,8 @@ type Config struct {
 	Terms func() SendPolicy
 	// OnCommit is told after each commit what it made possible; it must not block. nil: nobody is told.
 	OnCommit func(Signal)
+
+	wal walBounds // zero: the usual ones
 }
 
 // SendPolicy is the part of the policy that the rules read when an attempt starts or ends.
@@ -63,6 +65,8 @@ type DB struct {
 	keys   keyCache
 	replay replayCounter
 
+	closeOnce sync.Once
+	closed    error
 	fatalOnce sync.Once
 	fatal     chan error
 	foreign   atomic.Int64 // data_version as last seen by the writer
@@ -115,17 +119,32 @@ func (db *DB) start(ctx context.Context) error {
 	return nil
 }
 
-// prime reads what the process must know before it writes: the newest stored time and the index keys.
+// newestTime looks at more than the last event: one that was noted late carries the time at which it happened.
+const newestTime = `SELECT max(at) FROM (SELECT at FROM events ORDER BY seq DESC LIMIT 1000)`
+
+// prime reads what the process must know before it writes: the newest stored time, the version that others' writes move, and the index keys.
 func (db *DB) prime(ctx context.Context) error {
-	row := db.w.conn.QueryRowContext(ctx, `SELECT coalesce(max(at), 0) FROM (SELECT at FROM events ORDER BY seq DESC LIMIT 1)`)
-	if err := row.Scan(&db.w.last); err != nil {
+	var newest sql.NullInt64
+	if err := db.w.conn.QueryRowContext(ctx, newestTime).Scan(&newest); err != nil {
 		return fmt.Errorf("newest stored time: %w", err)
 	}
+	db.w.last = newest.Int64
+	var version int64
+	if err := db.w.conn.QueryRowContext(ctx, `PRAGMA data_version`).Scan(&version); err != nil {
+		return fmt.Errorf("data version: %w", err)
+	}
+	db.foreign.Store(version)
 	return db.loadIndex(ctx)
 }
 
-// Close ends the background work and the writer, after what was queued has been answered. Waiting reads are ended.
+// Close ends the background work and the writer, after what was queued has been answered. Waiting reads are ended. Closing again does nothing
+// and returns the same error.
 func (db *DB) Close(ctx context.Context) error {
+	db.closeOnce.Do(func() { db.closed = db.close(ctx) })
+	return db.closed
+}
+
+func (db *DB) close(ctx context.Context) error {
 	db.replay.flush(db)
 	db.stop()
 	db.wg.Wait()
@@ -144,7 +163,7 @@ func (db *DB) fail(err error) {
 // LastTime is the newest time that is stored; the clock must never fall behind it.
 func (db *DB) LastTime(ctx context.Context) (time.Time, error) {
 	var n sql.NullInt64
-	err := db.queryRow(ctx, `SELECT max(at) FROM (SELECT at FROM events ORDER BY seq DESC LIMIT 1)`, nil, &n)
+	err := db.queryRow(ctx, newestTime, nil, &n)
 	return instant(n), err
 }
 

@@ -34,3 +34,18 @@ func (db *DB) Readers() *sql.DB { return db.read }
 
 // Checkpointer is the connection that copies the journal back.
 func (db *DB) Checkpointer() *sql.Conn { return db.wal.conn }
+
+// Queued is how many closures wait for the writer.
+func (db *DB) Queued() int { return len(db.w.jobs) }
+
+// Interrupted runs a statement that is cut off after a moment, and hides the error from the transaction.
+func (tx *Tx) Interrupted(ctx context.Context, query string) error {
+	_, err := tx.w.conn.ExecContext(ctx, query)
+	return err
+}
+
+// ShortWAL makes the journal's bounds so small that a test can reach them.
+func ShortWAL(cfg Config, refuse int64) Config {
+	cfg.wal = walBounds{background: walKeep + 1<<20, inline: walKeep + 2<<20, insist: walKeep + 3<<20, alarm: walKeep + 6<<20, refuse: refuse}
+	return cfg
+}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	lib "modernc.org/sqlite/lib"
+
 	"sentonce/dispatch"
 	"sentonce/store/seal"
 )
@@ -21,7 +23,7 @@ func (db *DB) AddClient(ctx context.Context, name string, by dispatch.Actor) (id
 			return err
 		}
 		_, err := tx.exec(`INSERT INTO clients (id, name, created_at) VALUES (?, ?, ?)`, blob(id), name, ms(tx.Now))
-		if isConstraint(err) {
+		if isUnique(err) {
 			return fmt.Errorf("client %q: %w", name, ErrExists)
 		}
 		if err != nil {
@@ -52,8 +54,8 @@ type NewAPIKey struct {
 // keyPrefix marks our API keys, so that scanners for leaked secrets can know them.
 const keyPrefix = "snt_"
 
-// AddAPIKey makes a key of 32 random bytes and returns its secret, which is stored nowhere. The error is ErrExists when the client has a key
-// of that name.
+// AddAPIKey makes a key of 32 random bytes and returns its secret, which is stored nowhere. The errors are ErrExists when the client has a key
+// of that name and dispatch.ErrNotFound when there is no such client.
 func (db *DB) AddAPIKey(ctx context.Context, k NewAPIKey) (secret dispatch.Secret, err error) {
 	raw := make([]byte, 32)
 	if _, err := rand.Read(raw); err != nil {
@@ -68,7 +70,10 @@ func (db *DB) AddAPIKey(ctx context.Context, k NewAPIKey) (secret dispatch.Secre
 		}
 		_, err = tx.exec(`INSERT INTO api_keys (id, client, name, secret_mac, scopes, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 			blob(id), blob(k.Client), k.Name, mac[:], joinScopes(k.Scopes), ms(tx.Now), ms(k.ExpiresAt))
-		if isConstraint(err) {
+		if code(err) == lib.SQLITE_CONSTRAINT_FOREIGNKEY {
+			return fmt.Errorf("client of API key %q: %w", k.Name, dispatch.ErrNotFound)
+		}
+		if isUnique(err) {
 			return fmt.Errorf("API key %q: %w", k.Name, ErrExists)
 		}
 		if err != nil {
@@ -183,7 +188,7 @@ func (db *DB) AddStaff(ctx context.Context, s NewStaff) (id dispatch.StaffID, er
 		}
 		_, err := tx.exec(`INSERT INTO staff (id, email, name, role, password, created_at, ends_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 			blob(id), s.Email, s.Name, string(s.Role), s.PasswordHash, ms(tx.Now), ms(s.EndsAt))
-		if isConstraint(err) {
+		if isUnique(err) {
 			return fmt.Errorf("staff: %w", ErrExists)
 		}
 		if err != nil {

@@ -35,6 +35,12 @@ func code(err error) int {
 // lives on.
 func isConstraint(err error) bool { return code(err)&0xff == lib.SQLITE_CONSTRAINT }
 
+// isUnique reports whether a statement was refused because its key exists.
+func isUnique(err error) bool {
+	c := code(err)
+	return c == lib.SQLITE_CONSTRAINT_UNIQUE || c == lib.SQLITE_CONSTRAINT_PRIMARYKEY
+}
+
 // isSyncFailure reports whether the file system failed to make data durable. After that the kernel may have dropped what it could not write,
 // so that nothing may be believed any more: the process ends and recovers by reading what is on disk.
 func isSyncFailure(err error) bool {

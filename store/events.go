@@ -9,14 +9,11 @@ import (
 
 // event appends one event to the log and returns its number. The schema's trigger moves the notification that it names.
 func (tx *Tx) event(ev dispatch.Event) (int64, error) {
-	seq, err := tx.nextSeq()
-	if err != nil {
-		return 0, err
-	}
+	seq := tx.nextSeq()
 	if ev.At.IsZero() {
 		ev.At = tx.Now
 	}
-	_, err = tx.exec(`INSERT INTO events (seq, at, by_kind, by_id, action, client, notification, attempt, from_state, to_state, version, final,
+	_, err := tx.exec(`INSERT INTO events (seq, at, by_kind, by_id, action, client, notification, attempt, from_state, to_state, version, final,
 		reason, outcome, grade, provider, cause, count, evidence, evidence_id, evidence_sha, request_id) VALUES (`+placeholders(22)+`)`,
 		seq, ms(ev.At), string(ev.By.Kind), ev.By.ID, string(ev.Action), blob(ev.Client), blob(ev.Notification), number(ev.Attempt),
 		text(ev.From), text(ev.To), number(ev.Version), ev.Final, text(ev.Reason), text(ev.Outcome), text(ev.Grade), text(ev.Provider),

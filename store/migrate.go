@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/gofrs/flock"
@@ -36,13 +37,21 @@ func (l *Lock) Release() error { return l.f.Unlock() }
 
 // Migrate brings the database of a data directory to this binary's schema, making it where there is none, and creates the index keys. The
 // caller holds the lock, because goose has none for SQLite. Each step is one transaction: a step that fails, or a process that dies in it,
-// leaves the schema as it was before the step. The error is ErrSchema when the database is newer than the binary or has a gap.
-func Migrate(ctx context.Context, _ *Lock, dir string, master *seal.Master) error {
+// leaves the schema as it was before the step. The error is ErrSchema when the database is newer than the binary or has a gap, and ErrLocked
+// when the caller does not hold the lock.
+func Migrate(ctx context.Context, lock *Lock, dir string, master *seal.Master) error {
+	if lock == nil || !lock.f.Locked() {
+		return fmt.Errorf("migrate without the lock of %s: %w", dir, ErrLocked)
+	}
 	return migrateWith(ctx, dir, master, migrations.FS)
 }
 
 func migrateWith(ctx context.Context, dir string, master *seal.Master, steps fs.FS) (err error) {
-	pool, err := openPool(filepath.Join(dir, FileName), false, 1)
+	path := filepath.Join(dir, FileName)
+	if err := makeFile(path); err != nil {
+		return err
+	}
+	pool, err := openPool(path, false, 1)
 	if err != nil {
 		return err
 	}
@@ -67,6 +76,15 @@ func migrateWith(ctx context.Context, dir string, master *seal.Master, steps fs.
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	return makeIndexKeys(ctx, conn, master)
+}
+
+// makeFile makes an empty database file that others cannot read; SQLite gives its companions the same mode.
+func makeFile(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("make the database: %w", err)
+	}
+	return f.Close()
 }
 
 // checkSchema compares the database's step with the newest one of this binary.

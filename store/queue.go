@@ -93,6 +93,9 @@ func refusals(q querier, all []dispatch.Waiting) error {
 			continue
 		}
 		r, err := loadRecord(q, "id = ?", blob(w.ID))
+		if errors.Is(err, dispatch.ErrUnreadable) {
+			continue // the claim deals with it; it must not hold up the others
+		}
 		if err != nil {
 			return err
 		}
@@ -231,7 +234,7 @@ func (db *DB) Finish(ctx context.Context, ref dispatch.Reference, x dispatch.Exc
 func (db *DB) Recover(ctx context.Context, schedule func(provider string) []time.Duration) (int, error) {
 	var ids []dispatch.NotificationID
 	err := db.snapshot(ctx, func(q querier) error {
-		return q.rows(`SELECT notification FROM attempts WHERE outcome = 'pending'`, nil, func(scan func(...any) error) error {
+		return q.rows(`SELECT notification FROM attempts WHERE outcome IN ('pending', 'unknown') AND outcome = 'pending'`, nil, func(scan func(...any) error) error {
 			var id dispatch.NotificationID
 			err := scan(into(id[:]))
 			ids = append(ids, id)

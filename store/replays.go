@@ -84,9 +84,21 @@ func (c *replayCounter) write(db *DB, due map[dispatch.NotificationID]replays) {
 		err := db.write(ctx, "count replays", func(tx *Tx) error { return tx.countReplays(id, p) })
 		cancel()
 		if err != nil {
-			db.cfg.Log.Warn("replays were not counted", "notification", id.String(), "count", p.count, "error", err.Error())
+			c.giveBack(id, p)
+			db.cfg.Log.Warn("replays are not counted yet", "notification", id.String(), "count", p.count, "error", err.Error())
 		}
 	}
+}
+
+// giveBack keeps a count that could not be written for the next time.
+func (c *replayCounter) giveBack(id dispatch.NotificationID, p replays) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if q := c.pending[id]; q != nil {
+		q.count += p.count
+		return
+	}
+	c.pending[id] = &replays{count: p.count, by: p.by, next: p.next}
 }
 
 func (tx *Tx) countReplays(id dispatch.NotificationID, p replays) error {

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"sentonce/dispatch"
@@ -14,7 +13,7 @@ import (
 // after the closure returns.
 type Tx struct {
 	w      *writer
-	seq    *int64 // the last event's seq, 0 when not read yet; shared by the batch
+	seq    *int64 // the last event's; shared by the batch
 	broken error  // an error that may have cost the transaction; from then on every statement fails
 	Now    time.Time
 
@@ -105,14 +104,9 @@ func eachRow(rows *sql.Rows, each func(scan func(...any) error) error) error {
 }
 
 // nextSeq gives the next event its number.
-func (tx *Tx) nextSeq() (int64, error) {
-	if *tx.seq == 0 {
-		if err := tx.row(`SELECT coalesce(max(seq), 0) FROM events`, nil, tx.seq); err != nil {
-			return 0, fmt.Errorf("last event: %w", err)
-		}
-	}
+func (tx *Tx) nextSeq() int64 {
 	*tx.seq++
-	return *tx.seq, nil
+	return *tx.seq
 }
 
 // newID makes an id in the transaction's millisecond.

@@ -156,7 +156,10 @@ func (w *writer) transact(batch []*job) (committed []*Tx, err error) {
 			w.rollback()
 		}
 	}()
-	seq := int64(0)
+	seq, err := w.newest()
+	if err != nil {
+		return nil, err
+	}
 	for _, j := range batch {
 		tx := w.newTx(&seq)
 		if j.err, err = w.savepoint(tx, j); err != nil {
@@ -172,6 +175,20 @@ func (w *writer) transact(batch []*job) (committed []*Tx, err error) {
 	return committed, nil
 }
 
+// newest is the last event's number, 0 before the first. Its time goes into the writer's: another process may have stored a later one.
+func (w *writer) newest() (seq int64, err error) {
+	s, err := w.stmt(`SELECT seq, at FROM events ORDER BY seq DESC LIMIT 1`)
+	if err != nil {
+		return 0, fmt.Errorf("last event: %w", err)
+	}
+	var at int64
+	if err := s.QueryRow().Scan(&seq, &at); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, fmt.Errorf("last event: %w", err)
+	}
+	w.last = max(w.last, at)
+	return seq, nil
+}
+
 // savepoint runs one closure. own is the closure's error, after which its work alone is undone; lost means that the transaction is gone and
 // with it the batch: after a full disk, an I/O error or an interrupt SQLite has discarded all of it, even where the closure went on.
 func (w *writer) savepoint(tx *Tx, j *job) (own, lost error) {
@@ -180,15 +197,15 @@ func (w *writer) savepoint(tx *Tx, j *job) (own, lost error) {
 	}
 	seq := *tx.seq
 	own = w.call(tx, j)
-	if own == nil && tx.broken != nil {
-		own = tx.broken
+	if tx.broken != nil && !errors.Is(own, tx.broken) {
+		own = errors.Join(tx.broken, own) // the closure went on as if nothing had been
 	}
 	if own != nil {
 		*tx.seq = seq
 		if err := w.exec("ROLLBACK TO item"); err != nil {
 			return nil, errors.Join(own, err)
 		}
-		if tx.broken != nil {
+		if code(own) != 0 && !errors.Is(own, dispatch.ErrUnavailable) {
 			own = classify(j.op, own)
 		}
 	}

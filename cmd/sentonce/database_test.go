@@ -82,7 +82,7 @@ func TestServeRefusesADatabaseThatItCannotServe(t *testing.T) {
 // process is the command as a process of its own.
 func (s site) process(args ...string) (*exec.Cmd, *lines) {
 	cmd := exec.Command(os.Args[0], append(args, "--config", s.config)...)
-	cmd.Env = append(os.Environ(), asCommand+"=1", "TOKEN="+s.token, "SENTONCE_LISTEN=127.0.0.1:0")
+	cmd.Env = append(os.Environ(), asCommand+"=1", "TOKEN="+s.token)
 	text := newLines()
 	cmd.Stdout, cmd.Stderr = text, text
 	return cmd, text

@@ -27,6 +27,7 @@ func figures(db *store.DB) func(context.Context) (web.Figures, error) {
 			return web.Figures{}, err
 		}
 		return web.Figures{UnknownOpen: int(g.UnknownOpen), UnknownOldest: g.UnknownOldestAge, AcceptedWaiting: int(g.Waiting),
-			OldestDue: g.OldestDue, WALBytes: g.WALBytes, IncidentsOpen: int(g.IncidentsOpen)}, nil
+			OldestDue: g.OldestDue, WALBytes: g.WALBytes, IncidentsOpen: int(g.IncidentsOpen), Expired: g.Expired,
+			Resolved: g.Resolved}, nil
 	}
 }

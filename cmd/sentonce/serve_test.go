@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -180,6 +181,53 @@ func (s shop) hold(ctx context.Context, id string) error {
 	}
 	_, err = io.Copy(io.Discard, res.Body)
 	return errors.Join(err, res.Body.Close())
+}
+
+func TestASecondSignalDoesNotCutTheStopShort(t *testing.T) {
+	t.Parallel()
+	provider := startSim(t, sim.Options{})
+	s := newSite(t, provider.BaseURL(), "")
+	s.must(t, "", "migrate")
+	shop := s.client(t, "shop")
+	cmd, text := s.process("serve")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // the exit code says the same
+		close(ended)
+	}()
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, unless the test failed
+	text.waitFor(t, `"msg":"serving"`, ended)
+	const number = "+4915112340031"
+	if err := provider.Script(number, sim.Behaviour{Accept: true, Ending: sim.EndHang, Receipts: sim.ReceiptPlan{Off: true}}); err != nil {
+		t.Fatal(err)
+	}
+	shop.admit(t, "e1", number)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := provider.WaitHeld(ctx, number); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		text.waitFor(t, `"msg":"stopping`, ended)
+	}
+	provider.Release(number)
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		t.Fatal("it did not end when the call did")
+	}
+	if cmd.ProcessState.ExitCode() != exitOK || !strings.Contains(text.String(), `"in_good_order":true`) {
+		t.Errorf("%v: %s", cmd.ProcessState, text)
+	}
+	if got := query(t, s, `SELECT outcome || ' ' || rule FROM attempts`); got != "accepted R3" {
+		t.Errorf("the attempt is %s", got)
+	}
 }
 
 func TestASecondProcessIsRefusedAndTheFirstOneGoesOn(t *testing.T) {

@@ -186,11 +186,11 @@ func (s *server) accepting() error {
 	}
 }
 
-// The bounds of a connection. A request may be held for 30 s (Prefer: wait) and worked on for 10 s more; net/http cancels a request whose
-// connection passes the read time-out, so that this one has to be longer than both.
+// The bounds of a connection. Requests are small, so that whoever takes longer to send one is up to something. An answer may be held for 30 s
+// (Prefer: wait) and worked on for 10 s more.
 const (
 	headerTime = 5 * time.Second
-	readTime   = 45 * time.Second
+	readTime   = 15 * time.Second
 	writeTime  = 60 * time.Second
 	idleTime   = 2 * time.Minute
 	mostHeader = 16 << 10

@@ -13,6 +13,9 @@ func (tx *Tx) apply(r dispatch.Record, c dispatch.Change) error {
 		if err := tx.applyEffect(&r, e); err != nil {
 			return fmt.Errorf("%s of %s: %w", e.Event.Action, r.ID, err)
 		}
+		if s := settledBy(r, e.Event); s != (settled{}) {
+			tx.settled = append(tx.settled, s)
+		}
 		r = r.Apply(dispatch.Change{Effects: []dispatch.Effect{e}})
 		tx.announce(r, e)
 	}

@@ -216,34 +216,3 @@ func (db *DB) Ready(ctx context.Context) error {
 	}
 	return err
 }
-
-// Gauges are the figures of the metrics, each read from an index.
-type Gauges struct {
-	Waiting          int64         // accepted notifications
-	OldestDue        time.Duration // how long the longest waiting one has been due
-	UnknownOpen      int64
-	UnknownOldestAge time.Duration
-	IncidentsOpen    int64
-	WALBytes         int64
-}
-
-// Gauges reads the figures of the moment.
-func (db *DB) Gauges(ctx context.Context) (g Gauges, err error) {
-	var due, since time.Time
-	err = db.queryRow(ctx, `SELECT
-		(SELECT count(*) FROM notifications WHERE state = 'accepted'),
-		(SELECT min(due_at) FROM notifications WHERE state = 'accepted'),
-		(SELECT count(*) FROM notifications WHERE state = 'dispatch_unknown'),
-		(SELECT min(unknown_since) FROM attempts WHERE outcome IN ('pending', 'unknown')),
-		(SELECT count(*) FROM incidents WHERE closed_at IS NULL)`, nil,
-		&g.Waiting, at(&due), &g.UnknownOpen, at(&since), &g.IncidentsOpen)
-	now := db.cfg.Clock.Now()
-	if !due.IsZero() {
-		g.OldestDue = max(0, now.Sub(due))
-	}
-	if !since.IsZero() {
-		g.UnknownOldestAge = max(0, now.Sub(since))
-	}
-	g.WALBytes = db.WALBytes()
-	return g, err
-}

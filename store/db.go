@@ -64,6 +64,7 @@ type DB struct {
 	watch  watchers
 	keys   keyCache
 	replay replayCounter
+	tally  tally
 
 	closeOnce sync.Once
 	closed    error
@@ -232,6 +233,7 @@ func (db *DB) committed(done []*Tx) {
 	var s Signal
 	for _, tx := range done {
 		s.add(tx.signal)
+		db.tally.add(tx.settled)
 		for _, id := range tx.changed {
 			db.watch.notify(id)
 		}

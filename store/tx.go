@@ -19,6 +19,7 @@ type Tx struct {
 
 	changed []dispatch.NotificationID // to wake who watches
 	signal  Signal
+	settled []settled // for the metrics
 }
 
 // Signal says what a commit has made possible, so that the engine looks at once.

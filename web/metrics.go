@@ -24,7 +24,6 @@ type Figures struct {
 	IncidentsOpen   int                       //
 	Expired         map[dispatch.Reason]int64 // ever, by reason
 	Resolved        map[dispatch.Grade]int64  // doubts settled ever, by grade
-	AuditTreeSize   int64                     // events in the tree
 }
 
 // Metrics counts what the process does, in a registry of its own. All labels have few values: no ids, no numbers, nothing of a request.
@@ -128,7 +127,6 @@ func newFigureCollector(ask func(context.Context) (Figures, error)) *figureColle
 				func(f Figures) float64 { return f.OldestDue.Seconds() }},
 			{desc("wal_bytes", "Size of the write-ahead log."), func(f Figures) float64 { return float64(f.WALBytes) }},
 			{desc("incidents_open", "Incidents that nobody has closed."), func(f Figures) float64 { return float64(f.IncidentsOpen) }},
-			{desc("audit_tree_size", "Events in the audit tree."), func(f Figures) float64 { return float64(f.AuditTreeSize) }},
 		},
 		sums: []sum{
 			{desc("expired_total", "Notifications whose life ended, by reason.", "reason"),

@@ -74,8 +74,13 @@ func TestFieldF20_ReceiptAnswerAndWithdrawalAtOnce(t *testing.T) {
 				}
 			})
 		}
-		do(func() error { return s.Finish(t.Context(), job.Reference, storetest.Taken("SM1"), dispatch.FinishFacts{}) })
-		do(func() error { _, err := s.RecordReceipt(t.Context(), "main", delivered("SM1"), &job.Reference); return err })
+		do(func() error {
+			return s.Finish(t.Context(), job.Reference, storetest.Taken("SM1"), dispatch.FinishFacts{})
+		})
+		do(func() error {
+			_, err := s.RecordReceipt(t.Context(), "main", delivered("SM1"), &job.Reference)
+			return err
+		})
 		do(func() error {
 			_, err := s.RecordReceipt(t.Context(), "main", dispatch.Report{MessageID: "SM1", Status: dispatch.ReceiptTaken, Raw: "sent"}, &job.Reference)
 			return err

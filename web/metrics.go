@@ -37,6 +37,7 @@ type Metrics struct {
 	attempts   *prometheus.CounterVec
 	dispatches *prometheus.HistogramVec
 	lookups    *prometheus.CounterVec
+	providers  *prometheus.GaugeVec
 }
 
 // NewMetrics makes the metrics. figures is asked at each scrape and may be nil.
@@ -55,12 +56,14 @@ func NewMetrics(version string, figures func(context.Context) (Figures, error)) 
 		attempts:   counter("dispatch_attempts_total", "Calls to providers that have ended.", "provider", "outcome", "rule"),
 		dispatches: histogram("dispatch_duration_seconds", "Duration of a call to a provider.", []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 20, 30}, "provider"),
 		lookups:    counter("reconcile_queries_total", "Questions to providers about attempts in doubt.", "provider", "result"),
+		providers: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "sentonce", Name: "provider_unavailable",
+			Help: "1 while a provider is paused or its breaker is open, so that nothing is sent there."}, []string{"provider"}),
 	}
 	info := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "sentonce", Name: "build_info", Help: "The build; always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()}})
 	info.Set(1)
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(m.requests, m.durations, m.admissions, m.receipts, m.attempts, m.dispatches, m.lookups, info,
+	registry.MustRegister(m.requests, m.durations, m.admissions, m.receipts, m.attempts, m.dispatches, m.lookups, m.providers, info,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if figures != nil {
 		registry.MustRegister(newFigureCollector(figures))
@@ -78,6 +81,15 @@ func (m *Metrics) AttemptFinished(provider string, outcome dispatch.Outcome, rul
 // LookupAnswered counts a question to a provider.
 func (m *Metrics) LookupAnswered(provider string, result dispatch.LookupResult) {
 	m.lookups.WithLabelValues(provider, string(result)).Inc()
+}
+
+// ProviderIs notes whether a provider can take calls.
+func (m *Metrics) ProviderIs(provider string, unavailable bool) {
+	value := 0.0
+	if unavailable {
+		value = 1
+	}
+	m.providers.WithLabelValues(provider).Set(value)
 }
 
 func (m *Metrics) served(route, method string, status int, took time.Duration) {

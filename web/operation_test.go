@@ -60,6 +60,9 @@ func TestMetricsCountWhatHappensWithFewLabels(t *testing.T) {
 	b := newBench(t, func(d *web.Deps) { d.Metrics = m })
 	m.AttemptFinished("main", dispatch.OutcomeUnknown, dispatch.R6, 10)
 	m.LookupAnswered("main", dispatch.LookupMatch)
+	m.ProviderIs("main", true)
+	m.ProviderIs("spare", true)
+	m.ProviderIs("spare", false)
 	a, _ := fresh()
 	b.admit(a)
 	b.post(a)
@@ -85,6 +88,7 @@ func TestMetricsCountWhatHappensWithFewLabels(t *testing.T) {
 		`sentonce_unknown_open 3`, `sentonce_unknown_oldest_age_seconds 90`, `sentonce_accepted_waiting 7`, `sentonce_oldest_due_age_seconds 1.5`,
 		`sentonce_wal_bytes 4096`, `sentonce_incidents_open 1`, `sentonce_expired_total{reason="outcome_unknown"} 2`,
 		`sentonce_unknown_resolved_total{grade="receipt"} 5`, `sentonce_store_up 1`, `version="1.2.3"`,
+		`sentonce_provider_unavailable{provider="main"} 1`, `sentonce_provider_unavailable{provider="spare"} 0`,
 	} {
 		if !strings.Contains(text, line) {
 			t.Errorf("the metrics lack %s", line)

@@ -16,8 +16,8 @@ func (o observer) AttemptFinished(a dispatch.AttemptSeen) {
 	o.metrics.AttemptFinished(a.Provider, a.Outcome, a.Rule, a.Took.Seconds())
 }
 
-// GateChanged has no metric of its own: pauses are events and log lines, and calls that stay away show in the counters.
-func (observer) GateChanged(dispatch.ProviderStatus) {}
+// GateChanged shows whether a provider can take calls.
+func (o observer) GateChanged(p dispatch.ProviderStatus) { o.metrics.ProviderIs(p.Name, p.Unavailable || p.Held) }
 
 // figures asks the store for what a scrape shows.
 func figures(db *store.DB) func(context.Context) (web.Figures, error) {

@@ -141,6 +141,9 @@ func (s *server) build() (err error) {
 	if err != nil {
 		return err
 	}
+	for _, p := range s.pool.Status() {
+		metrics.ProviderIs(p.Name, p.Unavailable)
+	}
 	s.reconciler, err = dispatch.NewReconciler(dispatch.ReconcilerConfig{Doubts: s.db, Clock: s.clock, Routes: s.routes, Logger: s.log,
 		Asked: metrics.LookupAnswered})
 	if err != nil {

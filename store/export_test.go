@@ -49,3 +49,13 @@ func ShortWAL(cfg Config, refuse int64) Config {
 	cfg.wal = walBounds{background: walKeep + 1<<20, inline: walKeep + 2<<20, insist: walKeep + 3<<20, alarm: walKeep + 6<<20, refuse: refuse}
 	return cfg
 }
+
+// Watchers is how many wait for a change.
+func (db *DB) Watchers() (n int) {
+	db.watch.mu.Lock()
+	defer db.watch.mu.Unlock()
+	for _, all := range db.watch.byID {
+		n += len(all)
+	}
+	return n
+}

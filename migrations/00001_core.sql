@@ -217,16 +217,22 @@ CREATE TABLE incidents (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX incidents_open ON incidents (opened_at) WHERE closed_at IS NULL;
 
+-- The catalogue of what can happen. It is a table, so that a later step can add to it without copying the log.
+CREATE TABLE actions (
+    name TEXT NOT NULL PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+INSERT INTO actions (name) VALUES
+    ('accepted'), ('replayed'), ('dispatch_started'), ('attempt_finished'), ('attempt_interrupted'), ('lookup_recorded'),
+    ('receipt_recorded'), ('receipt_repeated'), ('receipt_unmatched'), ('verdict_recorded'), ('withdrawn'), ('subject_withdrawn'),
+    ('expired'), ('set_aside'), ('finalised'), ('incident_opened'), ('provider_paused'), ('provider_resumed'), ('clock_stepped'),
+    ('clock_confirmed'), ('server_started'), ('server_stopped'), ('client_added'), ('api_key_added'), ('staff_added');
+
 CREATE TABLE events (
     seq           INTEGER NOT NULL PRIMARY KEY,
     at            INTEGER NOT NULL,
     by_kind       TEXT    NOT NULL CHECK (by_kind IN ('client', 'staff', 'worker', 'provider', 'operator')),
     by_id         TEXT    NOT NULL,
-    action        TEXT    NOT NULL CHECK (action IN ('accepted', 'replayed', 'dispatch_started', 'attempt_finished', 'attempt_interrupted',
-                      'lookup_recorded', 'receipt_recorded', 'receipt_repeated', 'receipt_unmatched', 'verdict_recorded', 'withdrawn',
-                      'subject_withdrawn', 'expired', 'set_aside', 'finalised', 'incident_opened', 'provider_paused', 'provider_resumed',
-                      'clock_stepped', 'clock_confirmed', 'server_started', 'server_stopped', 'client_added', 'api_key_added',
-                      'staff_added')),
+    action        TEXT    NOT NULL, -- one of the table actions
     client        BLOB,
     notification  BLOB,
     attempt       INTEGER,
@@ -323,6 +329,7 @@ CREATE TRIGGER events_insert BEFORE INSERT ON events
 BEGIN
     SELECT RAISE(ABORT, 'events: seq is not the next one')
     WHERE NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM events);
+    SELECT RAISE(ABORT, 'events: no such action') WHERE NOT EXISTS (SELECT 1 FROM actions WHERE name = NEW.action);
 END;
 -- +goose StatementEnd
 

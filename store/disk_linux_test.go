@@ -37,8 +37,8 @@ func fillTheDisk(dir string) error {
 	if refused := admitInParallel(s, 16, 100); refused == 0 {
 		return errors.New("the limit was never reached")
 	}
-	if err := s.Ready(context.Background()); err != nil && !errors.Is(err, dispatch.ErrUnavailable) {
-		return err
+	if err := s.Ready(context.Background()); !errors.Is(err, dispatch.ErrUnavailable) {
+		return fmt.Errorf("ready on a full disk: %w", err)
 	}
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 		return err
@@ -46,7 +46,7 @@ func fillTheDisk(dir string) error {
 	if refused := admitInParallel(s, 4, 10); refused != 0 {
 		return fmt.Errorf("%d were refused although there is room again", refused)
 	}
-	return s.DB.Close(context.Background())
+	return errors.Join(s.Ready(context.Background()), s.DB.Close(context.Background()))
 }
 
 func admitInParallel(s *storetest.Store, clients, each int) (refused int) {

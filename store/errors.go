@@ -41,6 +41,12 @@ func isUnique(err error) bool {
 	return c == lib.SQLITE_CONSTRAINT_UNIQUE || c == lib.SQLITE_CONSTRAINT_PRIMARYKEY
 }
 
+// isDiskFailure reports whether there was no room, or the file system failed.
+func isDiskFailure(err error) bool {
+	c := code(err) & 0xff
+	return c == lib.SQLITE_FULL || c == lib.SQLITE_IOERR
+}
+
 // isSyncFailure reports whether the file system failed to make data durable. After that the kernel may have dropped what it could not write,
 // so that nothing may be believed any more: the process ends and recovers by reading what is on disk.
 func isSyncFailure(err error) bool {

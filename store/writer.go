@@ -23,7 +23,8 @@ type writer struct {
 	stmts  map[string]*sql.Stmt
 	clock  dispatch.Clock
 	log    *slog.Logger
-	last   int64 // the newest stored time, ms
+	last   int64        // the newest stored time, ms
+	full   atomic.Int64 // when a batch was last lost because there was no room or the disk failed, ms; 0: evidence was stored since
 	jobs   chan *job
 	quit   chan struct{}
 	done   chan struct{}
@@ -130,6 +131,9 @@ func (w *writer) batch(all []*job) {
 		for _, j := range wanted {
 			j.err = classify(j.op, err)
 		}
+		if isDiskFailure(err) {
+			w.full.Store(w.clock.Now().UnixMilli())
+		}
 		if isSyncFailure(err) {
 			w.fatal(err)
 		}
@@ -160,6 +164,7 @@ func (w *writer) transact(batch []*job) (committed []*Tx, err error) {
 	if err != nil {
 		return nil, err
 	}
+	first := seq
 	for _, j := range batch {
 		tx := w.newTx(&seq)
 		if j.err, err = w.savepoint(tx, j); err != nil {
@@ -171,6 +176,9 @@ func (w *writer) transact(batch []*job) (committed []*Tx, err error) {
 	}
 	if err := w.exec("COMMIT"); err != nil {
 		return nil, fmt.Errorf("commit: %w", err)
+	}
+	if seq > first {
+		w.full.Store(0)
 	}
 	return committed, nil
 }

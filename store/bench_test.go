@@ -48,13 +48,21 @@ func BenchmarkAdmission(b *testing.B) {
 	}
 }
 
-// inParallel shares b.N operations among clients that each wait for the last one's end.
+// inParallel shares b.N operations among clients and reports how many there were in a second, and what one cost.
 func inParallel(b *testing.B, clients int, op func(context.Context) error) {
-	var left atomic.Int64
-	left.Store(int64(b.N))
-	var wg sync.WaitGroup
 	cpu := cpuTime(b)
 	b.ResetTimer()
+	share(b, clients, b.N, op)
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(float64((cpuTime(b)-cpu).Microseconds())/float64(b.N), "cpu-µs/event")
+}
+
+// share divides n operations among clients that each wait for the last one's end.
+func share(b *testing.B, clients, n int, op func(context.Context) error) {
+	var left atomic.Int64
+	left.Store(int64(n))
+	var wg sync.WaitGroup
 	for range clients {
 		wg.Go(func() {
 			for left.Add(-1) >= 0 {
@@ -66,9 +74,6 @@ func inParallel(b *testing.B, clients int, op func(context.Context) error) {
 		})
 	}
 	wg.Wait()
-	b.StopTimer()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
-	b.ReportMetric(float64((cpuTime(b)-cpu).Microseconds())/float64(b.N), "cpu-µs/event")
 }
 
 // admitPlainly writes the rows of one admission in a transaction of its own.

@@ -1,0 +1,5 @@
+//go:build !race
+
+package systemtest
+
+func buildFlags() []string { return nil }

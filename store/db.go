@@ -58,6 +58,7 @@ type DB struct {
 	path   string
 	pool   *sql.DB // the writer's
 	read   *sql.DB
+	stmts  statements // the readers'
 	w      *writer
 	wal    *checkpointer
 	index  *seal.Index
@@ -151,7 +152,7 @@ func (db *DB) close(ctx context.Context) error {
 	db.wg.Wait()
 	err := db.w.close(ctx)
 	db.watch.closeAll()
-	return errors.Join(err, db.wal.close(), db.read.Close(), db.pool.Close())
+	return errors.Join(err, db.wal.close(), db.stmts.close(), db.read.Close(), db.pool.Close())
 }
 
 // Fatal delivers the error after which nothing may be believed any more: the process has to end.
@@ -176,56 +177,6 @@ func (db *DB) References() dispatch.ReferenceSigner {
 // write runs a closure in the next group commit.
 func (db *DB) write(ctx context.Context, op string, fn func(*Tx) error) error {
 	return db.w.do(ctx, op, fn)
-}
-
-// queryRow reads one row on a reader. The error is dispatch.ErrNotFound when there is none.
-func (db *DB) queryRow(ctx context.Context, query string, args []any, dest ...any) error {
-	ctx, cancel := context.WithTimeout(ctx, readLimit)
-	defer cancel()
-	err := db.read.QueryRowContext(ctx, query, args...).Scan(dest...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return dispatch.ErrNotFound
-	}
-	return classify("read", err)
-}
-
-// snapshot runs a function that sees one state of the database for at most readLimit.
-func (db *DB) snapshot(ctx context.Context, fn func(querier) error) error {
-	ctx, cancel := context.WithTimeout(ctx, readLimit)
-	defer cancel()
-	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return classify("read", err)
-	}
-	err = fn(reader{ctx, tx})
-	return errors.Join(err, classify("read", tx.Rollback()))
-}
-
-// querier is the reading half of Tx, so that one loader serves both.
-type querier interface {
-	row(query string, args []any, dest ...any) error
-	rows(query string, args []any, each func(scan func(...any) error) error) error
-}
-
-type reader struct {
-	ctx context.Context
-	tx  *sql.Tx
-}
-
-func (r reader) row(query string, args []any, dest ...any) error {
-	err := r.tx.QueryRowContext(r.ctx, query, args...).Scan(dest...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return dispatch.ErrNotFound
-	}
-	return classify("read", err)
-}
-
-func (r reader) rows(query string, args []any, each func(scan func(...any) error) error) error {
-	rows, err := r.tx.QueryContext(r.ctx, query, args...)
-	if err != nil {
-		return classify("read", err)
-	}
-	return classify("read", eachRow(rows, each))
 }
 
 // committed runs on the writer's goroutine after a commit and before its callers are answered.

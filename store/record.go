@@ -35,9 +35,11 @@ func loadRecord(q querier, where string, args ...any) (dispatch.Record, error) {
 	if !found {
 		return r, fmt.Errorf("notification: %w", dispatch.ErrNotFound)
 	}
-	return r, loadParts(q, &r)
+	err = loadParts(q, &r)
+	return r, err
 }
 
+// loadParts leaves out what the first version cannot have: attempts and incidents come with a later one.
 func loadParts(q querier, r *dispatch.Record) error {
 	id := blob(r.ID)
 	err := q.rows(`SELECT n, granted_at, spent_at, void_at FROM permits WHERE notification = ? ORDER BY n`, []any{id},
@@ -49,6 +51,9 @@ func loadParts(q querier, r *dispatch.Record) error {
 		})
 	if err != nil {
 		return fmt.Errorf("permits: %w", err)
+	}
+	if r.Version <= 1 {
+		return nil
 	}
 	err = q.rows(`SELECT `+attemptColumns+` FROM attempts WHERE notification = ? ORDER BY number`, []any{id},
 		func(scan func(...any) error) error {

@@ -15,7 +15,8 @@ import (
 const (
 	// stopSlack is how long after the longest call the process has ended (I10).
 	stopSlack = 5 * time.Second
-	// closeSlack is the part of it that is kept for the last event and for closing the database.
+	// closeSlack is the part of it that is kept for the last event and for closing the database; where the calls end early they have more,
+	// so that one slow sync does not make a good stop look like a bad one.
 	closeSlack = 500 * time.Millisecond
 	// noteTime bounds the writing of the event at the start.
 	noteTime = 10 * time.Second
@@ -44,13 +45,14 @@ func (s *server) run(ctx context.Context) (err error) {
 	case <-work.Done():
 	}
 	s.log.Info("stopping: no new work, waiting for the calls in flight", "cause", context.Cause(work).Error(), "at_most", s.longestCall()+stopSlack)
+	s.stopBy = time.Now().Add(s.longestCall() + stopSlack)
 	close(s.draining)
 	err = s.drain(loops)
 	if cause := context.Cause(work); ctx.Err() == nil {
 		err = errors.Join(cause, err)
 	}
 	if err == nil {
-		err = s.note(context.WithoutCancel(ctx), dispatch.ActionServerStopped, closeSlack/2)
+		err = s.note(context.WithoutCancel(ctx), dispatch.ActionServerStopped, max(time.Until(s.stopBy)-closeSlack/2, closeSlack/2))
 	}
 	s.log.Info("stopped", "in_good_order", err == nil)
 	return err
@@ -126,7 +128,7 @@ func (s *server) contained(name string, loop func() error) (err error) {
 
 // drain waits for requests and calls in flight, for as long as the longest call may take and the slack that is left.
 func (s *server) drain(l *loops) error {
-	ctx, cancel := context.WithTimeout(context.Background(), s.longestCall()+stopSlack-closeSlack)
+	ctx, cancel := context.WithDeadline(context.Background(), s.stopBy.Add(-closeSlack))
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {
@@ -169,7 +171,7 @@ func (s *server) release(ctx context.Context) error {
 }
 
 func (s *server) closeStore(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, closeSlack)
+	ctx, cancel := context.WithTimeout(ctx, max(time.Until(s.stopBy), closeSlack))
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- s.db.Close(ctx) }()

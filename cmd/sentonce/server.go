@@ -41,6 +41,7 @@ type server struct {
 	sweeper    *dispatch.Sweeper
 	http       *http.Server
 	draining   chan struct{}
+	stopBy     time.Time // when a stop that was asked for has to be over; set once, by run
 }
 
 // errDraining is why a server that stops takes no admissions.

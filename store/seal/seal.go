@@ -2,7 +2,7 @@
 //
 // A sealed value is encrypted with AES-256-GCM under a data key of its own; the data key is wrapped by the master key, which lives outside
 // the database. The additional data binds a value to its record, so that a value moved to another row does not open. Destroying the row
-// destroys the data key, and with it the value, in the file and in its journal alike.
+// destroys the data key, and with it the value; the database's journal may hold the sealed form until that part of it is written over.
 package seal
 
 import (

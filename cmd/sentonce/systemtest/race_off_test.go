@@ -1,5 +1,0 @@
-//go:build !race
-
-package systemtest
-
-func buildFlags() []string { return nil }

@@ -126,7 +126,7 @@ func incidentOf(all []dispatch.Incident) *incidentPart {
 // encode is the record's document and its entity tag. The tag names the version for people and a digest of the document for machines: not
 // all that the document shows moves the version (the closing of an incident, an erased hint), and a strong tag must change with each byte.
 func encode(r dispatch.Record) (body []byte, tag string, err error) {
-	body, err = json.Marshal(describe(r))
+	body, err = encodeJSON(describe(r))
 	if err != nil {
 		return nil, "", err
 	}
@@ -144,9 +144,15 @@ func answerRecord(c echo.Context, status int, r dispatch.Record) error {
 	return c.Blob(status, echo.MIMEApplicationJSON, body)
 }
 
+// encodeJSON writes a body of an answer. It ends with a newline, so that a shell's prompt does not stick to it.
+func encodeJSON(v any) ([]byte, error) {
+	body, err := json.Marshal(v)
+	return append(body, '\n'), err
+}
+
 // answerJSON encodes first and writes then, so that a status line is sent only for a body that is whole.
 func answerJSON(c echo.Context, v any) error {
-	body, err := json.Marshal(v)
+	body, err := encodeJSON(v)
 	if err != nil {
 		return err
 	}

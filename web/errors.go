@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"math"
@@ -130,7 +129,7 @@ func (s *Server) answerError(err error, c echo.Context) {
 	if f.retry > 0 {
 		c.Response().Header().Set(echo.HeaderRetryAfter, seconds(f.retry))
 	}
-	body, err := json.Marshal(problem{Type: f.kind.uri(), Title: f.kind.title, Status: f.kind.status, Detail: f.detail,
+	body, err := encodeJSON(problem{Type: f.kind.uri(), Title: f.kind.title, Status: f.kind.status, Detail: f.detail,
 		Instance: "urn:uuid:" + cl.id, Errors: f.faults, Existing: f.existing.String(), Differs: f.differs})
 	if err == nil {
 		err = c.Blob(f.kind.status, problemJSON, body)

@@ -148,6 +148,9 @@ func (b *bench) do(r request) answer {
 	if err != nil {
 		b.t.Fatalf("%s %s: %v", r.method, r.path, err)
 	}
+	if isJSON := strings.HasSuffix(a.header.Get("Content-Type"), "json"); isJSON && r.method != "HEAD" && !bytes.HasSuffix(a.body, []byte("}\n")) {
+		b.t.Errorf("%s %s: a JSON body must end with one newline: %q", r.method, r.path, a.body)
+	}
 	return a
 }
 

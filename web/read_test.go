@@ -258,7 +258,7 @@ func TestFindByTheClientsOwnIDs(t *testing.T) {
 		t.Errorf("by key: %d %s", byKey.code, byKey.body)
 	}
 	for _, nothing := range []string{"event_id=none", "idempotency_key=none"} {
-		if ans := b.do(request{method: "GET", path: "/v1/notifications?" + nothing}); ans.code != http.StatusOK || string(ans.body) != `{"notifications":[]}` {
+		if ans := b.do(request{method: "GET", path: "/v1/notifications?" + nothing}); ans.code != http.StatusOK || string(ans.body) != `{"notifications":[]}`+"\n" {
 			t.Errorf("%s: %d %s", nothing, ans.code, ans.body)
 		}
 	}

@@ -45,7 +45,7 @@ func TestCancellationWithdrawsAllOfASubject(t *testing.T) {
 	}
 	for _, want := range []string{`{"withdrawn":2}`, `{"withdrawn":0}`} {
 		ans := b.do(request{method: "POST", path: "/v1/cancellations", body: []byte(`{"subject":"user-7","reason":"password_changed","occurred_at":"2026-01-02T03:04:05Z"}`)})
-		if ans.code != http.StatusOK || string(ans.body) != want {
+		if ans.code != http.StatusOK || string(ans.body) != want+"\n" {
 			t.Errorf("got %d %s, want %s", ans.code, ans.body, want)
 		}
 	}

@@ -22,11 +22,14 @@ const (
 )
 
 // checker gathers problems.
-type checker struct{ problems []Problem }
+type checker struct {
+	problems []Problem
+	provider int // the table that is looked at, from 1
+}
 
 func (c *checker) when(wrong bool, key, say string, args ...any) {
 	if wrong {
-		c.problems = append(c.problems, Problem{Key: key, Say: fmt.Sprintf(say, args...)})
+		c.problems = append(c.problems, Problem{Key: key, provider: c.provider, Say: fmt.Sprintf(say, args...)})
 	}
 }
 
@@ -80,7 +83,8 @@ var (
 func (c *Config) checkProviders(k *checker) {
 	k.when(len(c.Providers) == 0, "provider", "none: add at least one [[provider]] table")
 	var names []string
-	for _, p := range c.Providers {
+	for n, p := range c.Providers {
+		k.provider = n + 1
 		k.when(slices.Contains(names, p.Name), "provider.name", "%q is used twice: each provider needs a name of its own", p.Name)
 		names = append(names, p.Name)
 		p.check(&providerChecker{k, p.Name, len(c.Providers) > 1})

@@ -3,10 +3,12 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -68,16 +70,16 @@ type URL struct{ url.URL }
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (u *URL) UnmarshalText(text []byte) error {
 	parsed, err := url.Parse(string(text))
-	if err != nil {
-		return fmt.Errorf("this is no address: %w", err)
-	}
 	switch {
-	case parsed.Scheme != "https" && parsed.Scheme != "http" || parsed.Host == "" || parsed.Hostname() == "":
+	case err == nil && parsed.User != nil:
+		return errors.New("an address must not hold a user or a password")
+	case err != nil, parsed.Scheme != "https" && parsed.Scheme != "http", parsed.Hostname() == "":
+		if strings.Contains(string(text), "@") { // it may hold a password, and is not repeated
+			return errors.New("not an absolute address such as https://sms.example.org; a user or a password must not be in it")
+		}
 		return fmt.Errorf("%q is not an absolute address such as https://sms.example.org", text)
-	case parsed.User != nil:
-		return fmt.Errorf("an address must not hold a user or a password")
 	case parsed.RawQuery != "" || parsed.Fragment != "":
-		return fmt.Errorf("an address must not have a query or a fragment")
+		return errors.New("an address must not have a query or a fragment")
 	}
 	u.URL = *parsed
 	return nil

@@ -118,9 +118,25 @@ func TestEnvironmentOverridesSingleValues(t *testing.T) {
 	if want := fmt.Sprint("127.0.0.1:9", "localhost:9", 3, 30*time.Minute, 2.5, slog.LevelWarn, "/d", []string{"DE", "AT"}); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	_, err = config.Load(write(t, good), env(map[string]string{"SENTONCE_DISPATCH_WORKERS": "many"}))
-	if err == nil || !strings.Contains(err.Error(), "SENTONCE_DISPATCH_WORKERS") {
-		t.Errorf("an unusable variable: %v", err)
+}
+
+func TestAVariableIsBlamedForWhatItSaid(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ value, say string }{
+		"SENTONCE_DISPATCH_WORKERS":      {"many", `"many" is not a whole number`},
+		"SENTONCE_DISPATCH_MAX_TTL":      {"10", `"10" is not a duration such as "10s"`},
+		"SENTONCE_LIMITS_KEY_RATE":       {"fast", `"fast" is not a number`},
+		"SENTONCE_LISTEN":                {"nope", `"nope" is not an address with a port`},
+		"SENTONCE_DATA_DIR":              {"", "empty"},
+		"SENTONCE_LIMITS_KEY_BURST":      {"0", "must be at least 1"},
+		"SENTONCE_LOG_LEVEL":             {"loud", "is not debug, info"},
+		"SENTONCE_PUBLIC_URL":            {"sms.example.org", "absolute address"},
+		"SENTONCE_DISPATCH_MAX_ATTEMPTS": {"99", "not between"},
+	} {
+		_, err := config.Load(write(t, good), env(map[string]string{name: c.value}))
+		if err == nil || !strings.Contains(err.Error(), name+" in the environment: ") || !strings.Contains(err.Error(), c.say) || strings.Contains(err.Error(), "line ") {
+			t.Errorf("%s=%s: got %v, want %q of the variable and no line", name, c.value, err, c.say)
+		}
 	}
 }
 
@@ -138,9 +154,18 @@ func TestEveryFaultIsNamedWithItsKeyAndLine(t *testing.T) {
 		"unknown key of a provider":  {change(`kind = "twilio"`, `knd = "twilio"`), "line 19: provider.knd", "no such setting"},
 		"not TOML":                   {change(`listen = `, `listen `), "line 1", "expected"},
 		"a key twice":                {"listen = \"127.0.0.1:1\"\n" + good, "listen", "already"},
-		"wrong type":                 {change(`workers = 7`, `workers = "7"`), "dispatch.workers", "type"},
-		"duration without unit":      {change(`min_remaining = "1s"`, `min_remaining = 5`), "line 11: dispatch.min_remaining", "durations as text"},
-		"no duration":                {change(`min_remaining = "1s"`, `min_remaining = "soon"`), "dispatch.min_remaining", "duration"},
+		"wrong type":                 {change(`workers = 7`, `workers = "7"`), "line 10: dispatch.workers", "needs a whole number, and this is a text"},
+		"duration without unit":      {change(`min_remaining = "1s"`, `min_remaining = 5`), "line 11: dispatch.min_remaining", `needs a duration such as "10s"`},
+		"no duration":                {change(`min_remaining = "1s"`, `min_remaining = "10"`), "line 11: dispatch.min_remaining", `"10" is not a duration such as "10s"`},
+		"no list":                    {change(`["7s"]`, `"7s"`), "line 34: provider.reconcile", "needs a list in brackets, and this is a text"},
+		"no duration in a list":      {change(`["7s"]`, `["7"]`), "line 34: provider.reconcile", `"7" is not a duration`},
+		"the second provider's age":  {change(`["7s"]`, `["7s", "6s"]`), "line 34: provider.reconcile", "greater than the one before"},
+		"no number":                  {change(`key_rate = 10`, `key_rate = "10"`), "line 14: limits.key_rate", "needs a number, and this is a text"},
+		"neither true nor false":     {change(`auto_resolve = false`, `auto_resolve = "no"`), "provider.auto_resolve", "needs true or false"},
+		"no text":                    {change(`kind = "twilio"`, `kind = 1`), "line 19: provider.kind", "needs a text in quotes, and this is a whole number"},
+		"no table":                   {"limits = 3\n" + change("[limits]\nkey_rate = 10\nkey_burst = 20\n", ""), "line 1: limits", "needs a table, [limits]"},
+		"a provider that is no list": {strings.Replace(good[:strings.LastIndex(good, "[[provider]]")], "[[provider]]", "[provider]", 1), "line 17: provider", "[[provider]]"},
+		"a password, no address":     {change(`https://sms.example.org/sms`, `u:secret-p@sms.example.org`), "public_url", "password"},
 		"no port":                    {change(`"127.0.0.1:8080"`, `"127.0.0.1"`), "line 1: listen", "port"},
 		"port out of range":          {change(`:8080"`, `:80800"`), "line 1: listen", "65535"},
 		"no public address":          {change(`public_url = "https://sms.example.org/sms"`, ``), "public_url", "missing"},
@@ -149,8 +174,8 @@ func TestEveryFaultIsNamedWithItsKeyAndLine(t *testing.T) {
 		"a query in the address":     {change(`/sms"`, `/sms?a=1"`), "public_url", "query"},
 		"no data folder":             {change(`data_dir = "data"`, `data_dir = ""`), "line 3: data_dir", "empty"},
 		"a lower-case country":       {change(`"AT"`, `"at"`), "line 7: countries", "capital"},
-		"a proxy without bits":       {change(`10.0.0.0/8`, `10.0.0.1`), "trusted_proxies", "10.0.0.1"},
-		"a log level":                {change(`"debug"`, `"loud"`), "log_level", "loud"},
+		"a proxy without bits":       {change(`10.0.0.0/8`, `10.0.0.1`), "line 6: trusted_proxies", `"10.0.0.1" is not a network such as`},
+		"a log level":                {change(`"debug"`, `"loud"`), "line 5: log_level", `"loud" is not debug, info, warn or error`},
 		"no workers":                 {change(`workers = 7`, `workers = 0`), "line 10: dispatch.workers", "between 1"},
 		"lives too short":            {change(`min_remaining = "1s"`, `min_remaining = "25h"`), "dispatch.max_ttl", "not longer than min_remaining"},
 		"a rate of nothing":          {change(`key_rate = 10`, `key_rate = 0`), "line 14: limits.key_rate", "above 0"},
@@ -196,7 +221,7 @@ func TestAllFaultsAreToldAtOnce(t *testing.T) {
 	if !errors.As(err, &all) || len(all.Problems) != 3 {
 		t.Errorf("got %v, want three problems: listen, public_url, provider", err)
 	}
-	if _, err := config.Load(filepath.Join(t.TempDir(), "none.toml"), noEnv); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "sentonce init") {
+	if _, err := config.Load(filepath.Join(t.TempDir(), "none.toml"), noEnv); !errors.Is(err, os.ErrNotExist) || !strings.HasSuffix(err.Error(), "none.toml: make one with `sentonce init`, or name one with --config") {
 		t.Errorf("a missing file: %v", err)
 	}
 }

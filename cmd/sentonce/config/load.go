@@ -1,10 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -22,12 +24,18 @@ type Error struct {
 // Problem is one thing that is wrong.
 type Problem struct {
 	Key  string // the setting, e.g. "dispatch.workers"; "" when it is the file itself
-	Line int    // in the file; 0: not known
+	Line int    // in the file; 0: not known, or not there
+	Env  string // the variable that set it; "": the file or the default did
 	Say  string // what is wrong and what to do
+
+	provider int // which [[provider]] table, from 1; 0: none, or any
 }
 
 func (p Problem) String() string {
 	s := p.Say
+	if p.Env != "" {
+		return p.Env + " in the environment: " + s
+	}
 	if p.Key != "" {
 		s = p.Key + ": " + s
 	}
@@ -45,64 +53,49 @@ func (e *Error) Error() string {
 	return e.Path + ": " + strings.Join(all, "; ")
 }
 
-// document is the file as it is written; the tables of the providers wait until each has its defaults.
-type document struct {
-	Config
-	Provider []toml.Primitive `toml:"provider"`
-}
-
 // Load reads a file, lets the environment override single values, and checks everything. Relative paths are taken from the file's own folder.
 // The error is an *Error, or says why the file cannot be read. Secrets are not looked at: see Provider.Token.
 func Load(path string, env Env) (Config, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
-			return Config{}, fmt.Errorf("there is no configuration %s: make one with `sentonce init`, or name one with --config: %w", path, err)
+			return Config{}, missing(path)
 		}
 		return Config{}, fmt.Errorf("configuration: %w", err)
 	}
-	c, problems := read(string(raw), env)
+	c, problems := read(string(raw))
+	decided, wrong := override(&c, env)
 	c.Path = path
-	if len(problems) == 0 {
-		problems = c.check()
+	if problems = append(problems, wrong...); len(problems) == 0 {
+		problems = blame(c.check(), decided)
 	}
 	if len(problems) > 0 {
-		locate(string(raw), problems)
-		return Config{}, &Error{Path: path, Problems: problems}
+		return Config{}, &Error{Path: path, Problems: locate(string(raw), problems)}
 	}
 	c.settlePaths(filepath.Dir(path))
 	return c, nil
 }
 
-// read decodes the text over the defaults and applies the environment.
-func read(text string, env Env) (Config, []Problem) {
-	doc := document{Config: defaults()}
-	md, err := toml.Decode(text, &doc)
-	if err != nil {
-		return doc.Config, []Problem{decodeProblem(err)}
-	}
-	for _, table := range doc.Provider {
-		p := providerDefaults()
-		if err := md.PrimitiveDecode(table, &p); err != nil {
-			return doc.Config, []Problem{decodeProblem(err)}
-		}
-		doc.Providers = append(doc.Providers, p)
-	}
-	return doc.Config, append(unknown(md.Undecoded()), override(&doc.Config, env)...)
+// missing is the path of a configuration that is not there. It is os.ErrNotExist, in words that say it once.
+type missing string
+
+func (m missing) Error() string {
+	return fmt.Sprintf("there is no configuration %s: make one with `sentonce init`, or name one with --config", string(m))
 }
 
-// unknown makes a problem of each key that nothing took. Of an unknown table only the table itself is named.
-func unknown(keys []toml.Key) (problems []Problem) {
-	table := "\x00"
-	for _, k := range keys {
-		key := k.String()
-		if strings.HasPrefix(key, table+".") {
-			continue
-		}
-		table = key
-		problems = append(problems, Problem{Key: key, Say: "there is no such setting; docs/configuration.md lists them"})
+func (missing) Is(target error) bool { return target == os.ErrNotExist }
+
+// read takes the text over the defaults.
+func read(text string) (c Config, problems []Problem) {
+	c = defaults()
+	var written table
+	if _, err := toml.Decode(text, (*map[string]any)(&written)); err != nil {
+		return c, []Problem{decodeProblem(err)}
 	}
-	return problems
+	problems = written.take(&c)
+	var wrong []Problem
+	c.Providers, wrong = written.providers()
+	return c, append(append(problems, wrong...), written.rest(map[string]bool{"dispatch": true, "limits": true})...)
 }
 
 // decodeProblem takes a decoder's error apart, so that its place is told once and in our way.
@@ -114,22 +107,39 @@ func decodeProblem(err error) Problem {
 	return Problem{Say: strings.TrimPrefix(err.Error(), "toml: ")}
 }
 
-// locate finds the lines of keys. It is a guess for people: where a table is written in an unusual way, the line stays unknown.
-func locate(text string, problems []Problem) {
-	for i := range problems {
-		if problems[i].Line == 0 {
-			problems[i].Line = lineOf(text, problems[i].Key)
+// blame names the variable of each problem of a setting that the environment decided.
+func blame(problems []Problem, decided map[string]bool) []Problem {
+	for i, p := range problems {
+		if decided[p.Key] {
+			problems[i].Env = envName(p.Key)
 		}
 	}
+	return problems
 }
 
-func lineOf(text, key string) int {
-	want, table := strings.ToLower(strings.TrimSuffix(key, "[]")), ""
+// locate says where each problem was written, and sorts them by it. A line is a guess for people: where a table is written in an unusual way,
+// it stays unknown.
+func locate(text string, problems []Problem) []Problem {
+	for i := range problems {
+		if p := &problems[i]; p.Line == 0 && p.Env == "" {
+			p.Line = lineOf(text, p.Key, p.provider)
+		}
+	}
+	slices.SortStableFunc(problems, func(a, b Problem) int { return cmp.Compare(uint(a.Line-1), uint(b.Line-1)) }) // no line goes last
+	return problems
+}
+
+// lineOf finds a setting in the text, or 0; provider is which [[provider]] table it has to be in, 0 the first that has it.
+func lineOf(text, key string, provider int) int {
+	want, table, seen := strings.ToLower(strings.TrimSuffix(key, "[]")), "", 0
 	for n, line := range strings.Split(text, "\n") {
 		line = strings.ToLower(strings.TrimSpace(line))
 		if header, ok := strings.CutPrefix(line, "["); ok {
 			header, _, _ = strings.Cut(strings.TrimLeft(header, "["), "]")
 			table = strings.TrimSpace(header)
+			if table == "provider" {
+				seen++
+			}
 			if table == want {
 				return n + 1
 			}
@@ -140,7 +150,7 @@ func lineOf(text, key string) int {
 		if table != "" {
 			name = table + "." + name
 		}
-		if found && name == want {
+		if found && name == want && (provider == 0 || provider == seen) {
 			return n + 1
 		}
 	}

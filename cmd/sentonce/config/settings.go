@@ -4,7 +4,6 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -35,18 +34,21 @@ func Settings() []Setting {
 	return all
 }
 
-// override lets the environment replace single values of the file. Lists and tables of providers it cannot.
-func override(c *Config, env Env) (problems []Problem) {
+// override lets the environment replace single values of the file, and names the settings that it decided. Lists and tables of providers it
+// cannot.
+func override(c *Config, env Env) (decided map[string]bool, problems []Problem) {
+	decided = map[string]bool{}
 	each(reflect.ValueOf(c).Elem(), "", func(key string, v reflect.Value) {
 		text, ok := env(envName(key))
 		if !ok || v.Kind() == reflect.Slice {
 			return
 		}
+		decided[key] = true
 		if err := set(v, text); err != nil {
-			problems = append(problems, Problem{Key: key, Say: fmt.Sprintf("%s in the environment: %v", envName(key), err)})
+			problems = append(problems, Problem{Key: key, Env: envName(key), Say: err.Error()})
 		}
 	})
-	return problems
+	return decided, problems
 }
 
 func envName(key string) string {
@@ -66,41 +68,6 @@ func each(v reflect.Value, prefix string, visit func(key string, v reflect.Value
 			visit(prefix+name, v.Field(i))
 		}
 	}
-}
-
-// set reads a value from a text.
-func set(v reflect.Value, text string) error {
-	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
-		if err := u.UnmarshalText([]byte(text)); err != nil {
-			return fmt.Errorf("not usable: %w", err)
-		}
-		return nil
-	}
-	switch target := v.Addr().Interface().(type) {
-	case *string:
-		*target = text
-	case *time.Duration:
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			return fmt.Errorf("not a duration such as 10s: %w", err)
-		}
-		*target = d
-	case *int:
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return fmt.Errorf("not a whole number: %w", err)
-		}
-		*target = n
-	case *float64:
-		f, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return fmt.Errorf("not a number: %w", err)
-		}
-		*target = f
-	default:
-		return fmt.Errorf("a %s cannot be set from the environment", v.Type())
-	}
-	return nil
 }
 
 // show writes a default as a person would write it into the file.

@@ -50,7 +50,8 @@ func (w *world) claim(t *rapid.T) {
 	before := l.rec
 	life := before.ExpiresAt.Sub(w.now)
 	w.ids++
-	c, err := before.Start(Attempt{ID: AttemptID{byte(w.ids), 1}, Provider: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "provider")}, terms)
+	c, err := before.Start(Attempt{ID: AttemptID{byte(w.ids), 1}, Provider: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "provider"),
+		DeadlineAt: w.now.Add(CallDeadline(10*time.Second, life))}, terms)
 	if !l.apply(t, c, err) {
 		if before.State == StateAccepted && life >= terms.MinRemaining && life > 0 {
 			t.Fatalf("a waiting notification cannot be sent: %v", err)

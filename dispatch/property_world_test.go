@@ -166,7 +166,7 @@ func (w *world) check(t *rapid.T) {
 		for n := range l.calls {
 			ok := l.rec.MayStillSend(n+1, Terms{Now: w.now}) == nil
 			want := l.rec.State == StateDispatching && l.rec.Attempts[n].Outcome == OutcomePending && l.rec.WithdrawnAt.IsZero() &&
-				w.now.Before(l.rec.ExpiresAt)
+				w.now.Before(l.rec.ExpiresAt) && w.now.Before(l.rec.Attempts[n].DeadlineAt)
 			if ok != want {
 				t.Fatalf("call %d may still be made: %t, want %t", n+1, ok, want)
 			}

@@ -24,6 +24,11 @@ func (r Record) Start(a Attempt, t Terms) (Change, error) {
 	if r.State != StateAccepted || len(r.Permits) == 0 || !r.Permits[len(r.Permits)-1].Open() {
 		return Change{}, fmt.Errorf("claim in state %s: %w", r.State, ErrStale)
 	}
+	for _, earlier := range r.Attempts {
+		if earlier.Outcome == OutcomeAccepted || earlier.Outcome.Open() {
+			return Change{}, fmt.Errorf("claim after attempt %d, which is %s: %w", earlier.Number, earlier.Outcome, ErrStale)
+		}
+	}
 	d := r.draft(t.Now, Worker())
 	if r.Life(t.Now) < t.MinRemaining || r.Life(t.Now) <= 0 {
 		d.expireUnsent(t)
@@ -328,6 +333,8 @@ func (r Record) MayStillSend(n int, t Terms) error {
 		return fmt.Errorf("no longer dispatching: %w", ErrStopped)
 	case !r.WithdrawnAt.IsZero():
 		return fmt.Errorf("withdrawn: %w", ErrStopped)
+	case !t.Now.Before(a.DeadlineAt): // the validity told to the provider counts from here
+		return fmt.Errorf("the time for the call is over: %w", ErrStopped)
 	case r.Life(t.Now) < t.MinRemaining || r.Life(t.Now) <= 0:
 		return fmt.Errorf("too little life left: %w", ErrStopped)
 	}

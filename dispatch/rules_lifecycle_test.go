@@ -240,6 +240,13 @@ func TestTheLastLookBeforeTheFirstByte(t *testing.T) {
 	wantErr(t, s.rec.MayStillSend(1, short), ErrStopped)
 	over := Terms{Now: s.rec.ExpiresAt}
 	wantErr(t, s.rec.MayStillSend(1, over), ErrStopped)
+	late := s.terms // what the provider is told counts from the call's deadline: a process that stalls until then must not begin (I5)
+	late.Now = s.rec.Attempts[0].DeadlineAt
+	wantErr(t, s.rec.MayStillSend(1, late), ErrStopped)
+	late.Now = late.Now.Add(-time.Millisecond)
+	if err := s.rec.MayStillSend(1, late); err != nil {
+		t.Fatal(err)
+	}
 	receipt := newStory(t).start("main").receipt(1, "SM1", ReceiptTaken, "")
 	wantErr(t, receipt.rec.MayStillSend(1, receipt.terms), ErrStopped)
 }

@@ -58,7 +58,8 @@ func (s *story) wait(d time.Duration) *story {
 
 func (s *story) start(provider string) *story {
 	s.Helper()
-	return s.do(s.rec.Start(Attempt{ID: AttemptID{byte(len(s.rec.Attempts) + 1)}, Provider: provider}, s.terms))
+	return s.do(s.rec.Start(Attempt{ID: AttemptID{byte(len(s.rec.Attempts) + 1)}, Provider: provider,
+		DeadlineAt: s.terms.Now.Add(CallDeadline(time.Minute, s.rec.Life(s.terms.Now)))}, s.terms))
 }
 
 func (s *story) finish(n int, x Exchange) *story {

@@ -22,6 +22,7 @@ var errOverrun = errors.New("the adapter did not return by its deadline")
 func (p *Pool) work(hard context.Context, e errand) {
 	defer p.release(e)
 	var job Job
+	claimed := p.cfg.Mono()
 	err := safely(func() (err error) {
 		job, err = p.cfg.Queue.Claim(hard, ClaimOrder{ID: e.waiting.ID, Provider: e.gate.route.Name, Timeout: e.gate.route.Timeout, Can: e.gate.can})
 		return err
@@ -34,6 +35,7 @@ func (p *Pool) work(hard context.Context, e errand) {
 	p.storeWorks()
 
 	began := p.cfg.Mono()
+	job.Timeout -= began - claimed // the call's time runs from the claim: what the provider is told counts from its end (I5)
 	x, ours := p.call(hard, e, job)
 	took := p.cfg.Mono() - began
 	facts := FinishFacts{Delay: retryMost}
@@ -90,6 +92,9 @@ func (p *Pool) claimFailed(e errand, err error) {
 // call makes the one call of a job. ours reports that it was given up before its first byte because the store did not want it any more or
 // could not be asked. The context has the job's deadline and nothing else: a stop of the process never cancels it (I10).
 func (p *Pool) call(hard context.Context, e errand, job Job) (x Exchange, ours bool) {
+	if job.Timeout <= 0 {
+		return Exchange{Phase: PhaseNone, Err: fmt.Errorf("the claim took all the time of the call: %w", ErrStopped)}, true
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(hard), job.Timeout)
 	defer cancel()
 	var refused atomic.Bool

@@ -269,7 +269,8 @@ CREATE INDEX events_notification ON events (notification, seq) WHERE notificatio
 
 -- The invariants marked DB. They are triggers so that they hold with foreign_keys = 0 and against OR REPLACE, whose implicit deletes fire no
 -- trigger: every BEFORE INSERT therefore refuses a row that exists, and evidence has no rowid by which one row could replace another.
--- Whoever can change the schema is not stopped by them.
+-- Whoever can change the schema is not stopped by them, nor whoever switches the CHECKs off (ignore_check_constraints) or puts a TEMP trigger
+-- in front of them.
 
 -- I1, and a notification begins as accepted and unmoved.
 -- +goose StatementBegin
@@ -435,6 +436,9 @@ BEGIN
        OR EXISTS (SELECT 1 FROM attempts WHERE id = NEW.id);
     SELECT RAISE(ABORT, 'attempts: another one is open')
     WHERE EXISTS (SELECT 1 FROM attempts WHERE notification = NEW.notification AND outcome IN ('pending', 'unknown'));
+    SELECT RAISE(ABORT, 'attempts: an earlier one was sent')
+    WHERE EXISTS (SELECT 1 FROM attempts WHERE notification = NEW.notification AND outcome = 'accepted')
+       OR EXISTS (SELECT 1 FROM verdicts WHERE notification = NEW.notification AND ruling = 'sent');
     SELECT RAISE(ABORT, 'attempts: no open permit')
     WHERE NOT EXISTS (SELECT 1 FROM permits
                       WHERE notification = NEW.notification AND n = NEW.number AND spent_at IS NULL AND void_at IS NULL);

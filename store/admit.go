@@ -207,29 +207,40 @@ func (db *DB) supersede(tx *Tx, r dispatch.Record, a dispatch.Admission) (dispat
 	return r.Apply(c), nil
 }
 
-// siblings lists the live notifications that r replaces; late says that a newer one than r is there already.
+// siblings lists the live notifications that r replaces; late says that a newer one than r is on its way or has been sent. One that ended
+// without a send makes nobody late: it would keep the customer from getting any code at all.
 func (tx *Tx) siblings(r dispatch.Record) (older []dispatch.NotificationID, late bool, err error) {
-	mine := dispatch.Order{OccurredAt: r.OccurredAt, ExpiresAt: r.ExpiresAt}
-	err = tx.rows(`SELECT id, purpose, occurred_at, expires_at, stopped_at IS NULL AND withdrawn_at IS NULL FROM notifications
+	mine := dispatch.Order{OccurredAt: occurred(r.OccurredAt, r.AcceptedAt), ExpiresAt: r.ExpiresAt}
+	err = tx.rows(`SELECT id, purpose, occurred_at, accepted_at, expires_at, state, withdrawn_at IS NOT NULL FROM notifications
 		WHERE client = ? AND subject = ? ORDER BY rowid DESC LIMIT ?`, []any{blob(r.Client), blob(r.Subject), subjectHistory},
 		func(scan func(...any) error) error {
-			var id dispatch.NotificationID
-			var purpose string
-			var theirs dispatch.Order
-			var live bool
-			if err := scan(into(id[:]), &purpose, at(&theirs.OccurredAt), at(&theirs.ExpiresAt), &live); err != nil {
+			var other dispatch.Notification
+			var withdrawn bool
+			if err := scan(into(other.ID[:]), &other.Purpose, at(&other.OccurredAt), at(&other.AcceptedAt), at(&other.ExpiresAt), &other.State,
+				&withdrawn); err != nil {
 				return err
 			}
+			theirs := dispatch.Order{OccurredAt: occurred(other.OccurredAt, other.AcceptedAt), ExpiresAt: other.ExpiresAt}
+			live := !other.State.Stopped() && !withdrawn
+			sent := other.State == dispatch.StateSent || other.State == dispatch.StateDelivered
 			switch {
-			case id == r.ID || purpose != r.Purpose:
-			case !dispatch.Newer(mine, theirs):
+			case other.ID == r.ID || other.Purpose != r.Purpose:
+			case (live || sent) && !dispatch.Newer(mine, theirs):
 				late = true
 			case live:
-				older = append(older, id)
+				older = append(older, other.ID)
 			}
 			return nil
 		})
 	return older, late, err
+}
+
+// occurred is when an event happened, as far as the storefront's clock is believed: not after it came here.
+func occurred(said, came time.Time) time.Time {
+	if said.After(came) {
+		return came
+	}
+	return said
 }
 
 // withdrawnBefore reports whether the client withdrew everything for the subject that had happened by the time of this event.
@@ -242,16 +253,7 @@ func (tx *Tx) withdrawnBefore(r dispatch.Record) (bool, error) {
 	if errors.Is(err, dispatch.ErrNotFound) {
 		return false, nil
 	}
-	return !r.OccurredAt.After(by), err
-}
-
-// Notification reads a client's record. The error is dispatch.ErrNotFound for another client's, too.
-func (db *DB) Notification(ctx context.Context, c dispatch.ClientID, id dispatch.NotificationID) (r dispatch.Record, err error) {
-	err = db.snapshot(ctx, func(q querier) error {
-		r, err = loadRecord(q, "id = ? AND client = ?", blob(id), blob(c))
-		return err
-	})
-	return r, err
+	return !occurred(r.OccurredAt, r.AcceptedAt).After(by), err
 }
 
 // NotificationByKey reads a client's record by its idempotency key.

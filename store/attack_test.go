@@ -74,14 +74,30 @@ func (v victim) variants(query string) []string {
 	query = strings.ReplaceAll(query, "{now}", "1790000000000")
 	query = strings.ReplaceAll(query, "{seq}", "(SELECT max(seq) + 1 FROM events)")
 	all := []string{query}
-	for _, clause := range []string{"ABORT", "FAIL", "IGNORE", "REPLACE", "ROLLBACK"} {
+	for _, clause := range []string{"REPLACE", "IGNORE", "ABORT", "FAIL", "ROLLBACK"} {
 		w := strings.ReplaceAll(query, "INSERT INTO", "INSERT OR "+clause+" INTO")
 		all = append(all, strings.ReplaceAll(w, "UPDATE !", "UPDATE OR "+clause+" "))
 	}
 	for i := range all {
 		all[i] = strings.ReplaceAll(all[i], "UPDATE !", "UPDATE ")
 	}
-	return slices.Compact(all)
+	all = slices.Compact(all)
+	if raced {
+		return all[:min(2, len(all))]
+	}
+	return all
+}
+
+// sample leaves out most attacks where the race detector runs.
+func sample(all []attack) []attack {
+	if !raced {
+		return all
+	}
+	var some []attack
+	for i := 0; i < len(all); i += 10 {
+		some = append(some, all[i])
+	}
+	return some
 }
 
 // strike runs an attack in a transaction of its own.
@@ -159,7 +175,7 @@ func TestRawSQLBreaksNoInvariantWhateverTheConnectionsSettings(t *testing.T) {
 			t.Parallel()
 			db := v.copy(t, pragmas...)
 			before := digest(t, db)
-			for _, a := range allAttacks() {
+			for _, a := range sample(allAttacks()) {
 				for _, query := range v.variants(a.sql) {
 					if strike(t, db, query) != nil {
 						continue
@@ -181,7 +197,7 @@ func TestRawSQLBreaksNoInvariantWhateverTheConnectionsSettings(t *testing.T) {
 func TestRawSQLAttacksHaveTeeth(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
-	for _, a := range allAttacks() {
+	for _, a := range sample(allAttacks()) {
 		if a.guards == "" {
 			continue
 		}

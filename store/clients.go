@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -200,29 +199,6 @@ func (db *DB) AddStaff(ctx context.Context, s NewStaff) (id dispatch.StaffID, er
 	return id, err
 }
 
-var errProbe = errors.New("probe")
-
 // fullFor is how long a lost batch counts as a full disk when nothing was stored since. A probe needs less room than an admission, so that it
 // may succeed where that fails.
 const fullFor = 5 * time.Second
-
-// Ready reports whether an admission could be stored now, with its evidence: it writes an event and takes it back, and then commits a write
-// that changes nothing, because only a commit shows whether there is room. The error is dispatch.ErrUnavailable.
-func (db *DB) Ready(ctx context.Context) error {
-	if at := db.w.full.Load(); at != 0 && db.cfg.Clock.Now().Sub(time.UnixMilli(at)) < fullFor {
-		return fmt.Errorf("the last write found no room or a failing disk: %w", dispatch.ErrUnavailable)
-	}
-	err := db.write(ctx, "probe", func(tx *Tx) error {
-		if _, err := tx.event(dispatch.Event{By: dispatch.Worker(), Action: dispatch.ActionServerStarted}); err != nil {
-			return classify("probe", err)
-		}
-		return errProbe
-	})
-	if !errors.Is(err, errProbe) {
-		return err
-	}
-	return db.write(ctx, "probe", func(tx *Tx) error {
-		_, err := tx.exec(`UPDATE index_keys SET key_no = key_no WHERE name = ?`, seal.KeyText)
-		return err
-	})
-}

@@ -18,7 +18,7 @@ func TestFieldF13_FiftyTwinsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	const twins = 50
-	for round := range 20 {
+	for round := range atMost(20, 5) {
 		a := s.Admission()
 		ids, fresh := make([]dispatch.NotificationID, twins), atomic.Int64{}
 		start := make(chan struct{})
@@ -48,7 +48,7 @@ func TestFieldF13_FiftyTwinsAtOnce(t *testing.T) {
 func TestFieldF14_OtherContentAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
-	for range 20 {
+	for range atMost(20, 5) {
 		a := s.Admission()
 		variants := []dispatch.Admission{a, a, a, a}
 		variants[1].Recipient = dispatch.NewSecret("+4915187654321")
@@ -106,7 +106,8 @@ func TestFieldF18_ClientsDoNotMeet(t *testing.T) {
 func TestFieldF10_ManyWorkersClaimEachOnce(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
-	const items, workers = 500, 16
+	const workers = 16
+	items := atMost(500, 150)
 	var admitting sync.WaitGroup
 	for range items {
 		a := s.Admission()
@@ -164,7 +165,7 @@ func TestWithdrawalRacesWithTheClaimAndTheAnswer(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
 	stopped := map[dispatch.State]int{}
-	for i := range 150 {
+	for i := range atMost(150, 60) {
 		r := s.MustAdmit(t, s.Admission())
 		x := []dispatch.Exchange{storetest.Taken("SM"), storetest.NotConnected(), storetest.TimedOut()}[i%3]
 		var wg sync.WaitGroup

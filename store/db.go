@@ -5,7 +5,6 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	"modernc.org/sqlite"
 
 	"sentonce/dispatch"
@@ -27,9 +27,10 @@ const (
 	// FileName is the database's name in the data directory.
 	FileName = "sentonce.db"
 
-	busyTimeout = 5 * time.Second // how long a statement waits for another process's lock
-	readLimit   = 5 * time.Second // the longest read of our own: longer ones would keep the journal from being reset
-	readers     = 8
+	busyTimeout    = 5 * time.Second // how long a statement waits for another process's lock
+	readLimit      = 5 * time.Second // the longest read of our own: longer ones would keep the journal from being reset
+	requestReaders = 8
+	engineReaders  = 4
 )
 
 // Config is what a store needs.
@@ -54,18 +55,21 @@ type SendPolicy struct {
 
 // DB is the store. It is safe for concurrent use; Close it.
 type DB struct {
-	cfg    Config
-	path   string
-	pool   *sql.DB // the writer's
-	read   *sql.DB
-	stmts  statements // the readers'
-	w      *writer
-	wal    *checkpointer
-	index  *seal.Index
-	watch  watchers
-	keys   keyCache
-	replay replayCounter
-	tally  tally
+	cfg     Config
+	path    string
+	pool    *sql.DB  // the writer's
+	read    *readers // of requests
+	engine  *readers // of the pool, the reconciler and the sweeper
+	w       *writer
+	wal     *checkpointer
+	index   *seal.Index
+	watch   watchers
+	keys    keyCache
+	replay  replayCounter
+	tally   tally
+	probe   probe
+	shared  singleflight.Group // reads of one record between two commits
+	commits atomic.Uint64      // ours, and what was noticed of others'
 
 	closeOnce sync.Once
 	closed    error
@@ -79,7 +83,7 @@ type DB struct {
 // Open opens the database of a data directory whose schema is current. It does not take the directory's lock: the process that dispatches
 // does that with Lock, other commands work beside it. The errors are ErrSchema and seal.ErrWrongKey, or what SQLite says.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
-	db := &DB{cfg: cfg, path: filepath.Join(cfg.Dir, FileName), fatal: make(chan error, 1)}
+	db := &DB{cfg: cfg, path: filepath.Join(cfg.Dir, FileName), fatal: make(chan error, 1), probe: probe{turn: make(chan struct{}, 1)}}
 	if _, err := os.Stat(db.path); err != nil {
 		return nil, fmt.Errorf("no database in the data directory (run migrate): %w", err)
 	}
@@ -87,11 +91,14 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if db.pool, err = openPool(db.path, false, 1); err != nil {
 		return nil, err
 	}
-	if db.read, err = openPool(db.path, true, readers); err != nil {
+	if db.read, err = openReaders(db.path, requestReaders); err != nil {
 		return nil, errors.Join(err, db.pool.Close())
 	}
+	if db.engine, err = openReaders(db.path, engineReaders); err != nil {
+		return nil, errors.Join(err, db.read.close(), db.pool.Close())
+	}
 	if err := db.start(ctx); err != nil {
-		return nil, errors.Join(err, db.read.Close(), db.pool.Close())
+		return nil, errors.Join(err, db.engine.close(), db.read.close(), db.pool.Close())
 	}
 	return db, nil
 }
@@ -147,12 +154,12 @@ func (db *DB) Close(ctx context.Context) error {
 }
 
 func (db *DB) close(ctx context.Context) error {
-	db.replay.flush(db)
+	db.FlushReplays(ctx)
 	db.stop()
 	db.wg.Wait()
 	err := db.w.close(ctx)
 	db.watch.closeAll()
-	return errors.Join(err, db.wal.close(), db.stmts.close(), db.read.Close(), db.pool.Close())
+	return errors.Join(err, db.wal.close(), db.engine.close(), db.read.close(), db.pool.Close())
 }
 
 // Fatal delivers the error after which nothing may be believed any more: the process has to end.
@@ -181,6 +188,7 @@ func (db *DB) write(ctx context.Context, op string, fn func(*Tx) error) error {
 
 // committed runs on the writer's goroutine after a commit and before its callers are answered.
 func (db *DB) committed(done []*Tx) {
+	db.commits.Add(1) // before anybody is woken
 	var s Signal
 	for _, tx := range done {
 		s.add(tx.signal)
@@ -241,58 +249,6 @@ func checkEngine(pool *sql.DB) error {
 	}
 	if major*1_000_000+minor*1_000+patch < oldestEngine {
 		return errors.Join(fmt.Errorf("SQLite %s is too old: 3.51.3 is needed", version), pool.Close())
-	}
-	return nil
-}
-
-// loadIndex unwraps the index keys. The error is seal.ErrWrongKey when the key file belongs to another database.
-func (db *DB) loadIndex(ctx context.Context) error {
-	rows, err := db.w.conn.QueryContext(ctx, `SELECT name, key_no, wrapped FROM index_keys`)
-	if err != nil {
-		return fmt.Errorf("index keys: %w", err)
-	}
-	keys := map[string][]byte{}
-	err = eachRow(rows, func(scan func(...any) error) error {
-		var name string
-		var no int
-		var wrapped []byte
-		if err := scan(&name, &no, &wrapped); err != nil {
-			return err
-		}
-		key, err := db.cfg.Master.Open(no, "index_key", []byte(name), wrapped)
-		if err != nil {
-			return fmt.Errorf("index key %s: %w: %w", name, seal.ErrWrongKey, err)
-		}
-		keys[name] = key
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("index keys: %w", err)
-	}
-	for _, name := range seal.IndexKeyNames() {
-		if keys[name] == nil {
-			return fmt.Errorf("index key %s is missing: %w", name, ErrSchema)
-		}
-	}
-	db.index = seal.NewIndex(keys)
-	return nil
-}
-
-// makeIndexKeys creates the index keys of a new database, once.
-func makeIndexKeys(ctx context.Context, conn *sql.Conn, master *seal.Master) error {
-	for _, name := range seal.IndexKeyNames() {
-		key := make([]byte, seal.KeySize)
-		if _, err := rand.Read(key); err != nil {
-			return fmt.Errorf("index key: %w", err)
-		}
-		no, wrapped, err := master.Seal("index_key", []byte(name), key)
-		if err != nil {
-			return err
-		}
-		if _, err := conn.ExecContext(ctx, `INSERT INTO index_keys (name, key_no, wrapped) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
-			name, no, wrapped); err != nil {
-			return fmt.Errorf("index key %s: %w", name, err)
-		}
 	}
 	return nil
 }

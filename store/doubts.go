@@ -14,7 +14,7 @@ import (
 // is left out and gets no further question.
 func (db *DB) DueLookups(ctx context.Context, now time.Time, limit int) (jobs []dispatch.LookupJob, err error) {
 	var blind []dispatch.Reference
-	err = db.snapshot(ctx, func(q querier) error {
+	err = db.engine.snapshot(ctx, func(q querier) error {
 		refs, err := dueLookups(q, now, limit)
 		for _, ref := range refs {
 			job, jobErr := db.lookupJob(q, ref)
@@ -82,7 +82,7 @@ func (db *DB) askNoMore(ctx context.Context, ref dispatch.Reference) error {
 
 // NextLookup is the next instant at which a question is due; see dispatch.Doubts.
 func (db *DB) NextLookup(ctx context.Context, now time.Time) (next time.Time, ok bool, err error) {
-	err = db.queryRow(ctx, `SELECT min(lookup_at) FROM attempts WHERE lookup_at > ?`, []any{now.UnixMilli()}, at(&next))
+	err = db.engine.queryRow(ctx, `SELECT min(lookup_at) FROM attempts WHERE lookup_at > ?`, []any{now.UnixMilli()}, at(&next))
 	return next, !next.IsZero(), err
 }
 
@@ -106,7 +106,7 @@ func (db *DB) recordLookup(tx *Tx, l dispatch.LookupReport) (dispatch.LookupResu
 		return "", err
 	}
 	s := dispatch.Surroundings{Age: tx.Now.Sub(a.UnknownSince), Can: l.Can}
-	if s.Bound, err = tx.boundElsewhere(ref, f.Candidates); err != nil {
+	if s.Bound, err = tx.boundElsewhere(a.Provider, ref, f.Candidates); err != nil {
 		return "", err
 	}
 	if s.Rivals, err = tx.hasRivals(r.Notification, a); err != nil {
@@ -124,12 +124,13 @@ func (db *DB) recordLookup(tx *Tx, l dispatch.LookupReport) (dispatch.LookupResu
 	return c.Result, classify("record a lookup", tx.apply(r, change))
 }
 
-// boundElsewhere says which of the candidates' ids belong to other attempts.
-func (tx *Tx) boundElsewhere(ref dispatch.Reference, candidates []dispatch.Candidate) (map[string]bool, error) {
+// boundElsewhere says which of the candidates' ids belong to other attempts at the same provider.
+func (tx *Tx) boundElsewhere(provider string, ref dispatch.Reference, candidates []dispatch.Candidate) (map[string]bool, error) {
 	bound := map[string]bool{}
 	for _, c := range candidates {
 		var taken bool
-		err := tx.row(`SELECT EXISTS (SELECT 1 FROM attempts WHERE message_id = ? AND id <> ?)`, []any{c.MessageID, blob(ref.Attempt)}, &taken)
+		err := tx.row(`SELECT EXISTS (SELECT 1 FROM attempts WHERE message_id = ? AND provider = ? AND id <> ?)`,
+			[]any{c.MessageID, provider, blob(ref.Attempt)}, &taken)
 		if err != nil {
 			return nil, fmt.Errorf("candidates: %w", err)
 		}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 
@@ -68,7 +69,8 @@ func classify(op string, err error) error {
 		lib.SQLITE_ABORT, lib.SQLITE_PROTOCOL, lib.SQLITE_SCHEMA:
 		return fmt.Errorf("%s: %w: %w", op, dispatch.ErrUnavailable, err)
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	// ErrTxDone: the time-out of a read ended its transaction between two statements.
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, sql.ErrTxDone) {
 		return fmt.Errorf("%s: %w: %w", op, dispatch.ErrUnavailable, err)
 	}
 	return fmt.Errorf("%s: %w", op, err)

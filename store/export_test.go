@@ -30,7 +30,7 @@ func (tx *Tx) Exec(query string, args ...any) (int64, error) { return tx.exec(qu
 func (tx *Tx) Row(query string, dest ...any) error { return tx.row(query, nil, dest...) }
 
 // Readers are the connections that read.
-func (db *DB) Readers() *sql.DB { return db.read }
+func (db *DB) Readers() *sql.DB { return db.read.pool }
 
 // Checkpointer is the connection that copies the journal back.
 func (db *DB) Checkpointer() *sql.Conn { return db.wal.conn }

@@ -34,7 +34,7 @@ func (db *DB) EndLives(ctx context.Context, unavailable bool, limit int) (moved 
 // overdue lists what may be over, each kind by its own index.
 func (db *DB) overdue(ctx context.Context, limit int) (ids []dispatch.NotificationID, err error) {
 	now := db.cfg.Clock.Now()
-	err = db.snapshot(ctx, func(q querier) error {
+	err = db.engine.snapshot(ctx, func(q querier) error {
 		return q.rows(`SELECT id FROM (SELECT id FROM notifications WHERE state = 'accepted' AND expires_at <= ? ORDER BY expires_at LIMIT ?)
 			UNION ALL SELECT id FROM (SELECT id FROM notifications WHERE state = 'dispatch_unknown' AND expires_at <= ? ORDER BY expires_at LIMIT ?)
 			UNION ALL SELECT id FROM (SELECT id FROM notifications WHERE state = 'sent' AND final = 0 AND stopped_at <= ?
@@ -83,7 +83,7 @@ func (db *DB) endLife(tx *Tx, id dispatch.NotificationID, unavailable bool) erro
 // NextEnd is the next instant at which something is over; see dispatch.Lives.
 func (db *DB) NextEnd(ctx context.Context, now time.Time) (next time.Time, ok bool, err error) {
 	var unsent, doubt, report, rest time.Time
-	err = db.queryRow(ctx, `SELECT
+	err = db.engine.queryRow(ctx, `SELECT
 		(SELECT min(expires_at) FROM notifications WHERE state = 'accepted'),
 		(SELECT min(expires_at) FROM notifications WHERE state = 'dispatch_unknown'),
 		(SELECT min(stopped_at) FROM notifications WHERE state = 'sent' AND final = 0),

@@ -67,15 +67,27 @@ func migrateWith(ctx context.Context, dir string, master *seal.Master, steps fs.
 	if current > target {
 		return fmt.Errorf("migrate: the database is at step %d, this binary knows %d: %w", current, target, ErrSchema)
 	}
+	if current > 0 { // before anything is changed: keys that are made later must not be wrapped by another database's master key
+		if err := withConn(ctx, pool, func(conn *sql.Conn) error {
+			_, err := unwrapIndexKeys(ctx, conn, master)
+			return err
+		}); err != nil {
+			return fmt.Errorf("migrate: %w", err)
+		}
+	}
 	if _, err := p.Up(ctx); err != nil {
 		return fmt.Errorf("migrate: %w: %w", ErrSchema, err)
 	}
+	return withConn(ctx, pool, func(conn *sql.Conn) error { return makeIndexKeys(ctx, conn, master) })
+}
+
+// withConn lends the pool's connection to a function.
+func withConn(ctx context.Context, pool *sql.DB, fn func(*sql.Conn) error) error {
 	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	return makeIndexKeys(ctx, conn, master)
+	return errors.Join(fn(conn), conn.Close())
 }
 
 // makeFile makes an empty database file that others cannot read; SQLite gives its companions the same mode.

@@ -108,7 +108,7 @@ func TestFieldF72_FiveStartAtOnce(t *testing.T) {
 
 func TestFieldF72_KilledInTheMiddle(t *testing.T) {
 	t.Parallel()
-	for after := 0; after < 60; after += 4 { // a migration takes some tens of milliseconds
+	for after := 0; after < 60; after += atMost(4, 20) { // a migration takes some tens of milliseconds
 		dir, master := keyed(t)
 		cmd := child(t, "migrate", dir)
 		if err := cmd.Start(); err != nil {

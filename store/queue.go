@@ -14,7 +14,7 @@ import (
 
 // Due lists what is due in turns over the clients; see dispatch.Queue.
 func (db *DB) Due(ctx context.Context, now time.Time, after dispatch.ClientID, limit int) (all []dispatch.Waiting, err error) {
-	err = db.snapshot(ctx, func(q querier) error {
+	err = db.engine.snapshot(ctx, func(q querier) error {
 		clients, err := waitingClients(q)
 		if err != nil {
 			return err
@@ -107,7 +107,7 @@ func refusals(q querier, all []dispatch.Waiting) error {
 
 // NextDue is the next instant at which something becomes due; see dispatch.Queue.
 func (db *DB) NextDue(ctx context.Context, now time.Time) (next time.Time, ok bool, err error) {
-	err = db.snapshot(ctx, func(q querier) error {
+	err = db.engine.snapshot(ctx, func(q querier) error {
 		clients, err := waitingClients(q)
 		for _, c := range clients {
 			var due time.Time
@@ -124,7 +124,7 @@ func (db *DB) NextDue(ctx context.Context, now time.Time) (next time.Time, ok bo
 
 // Claim spends a permit; see dispatch.Queue. The text is opened before the transaction, so that a row which cannot be read costs no permit.
 func (db *DB) Claim(ctx context.Context, o dispatch.ClaimOrder) (job dispatch.Job, err error) {
-	err = db.snapshot(ctx, func(q querier) error {
+	err = db.engine.snapshot(ctx, func(q querier) error {
 		r, err := loadRecord(q, "id = ?", blob(o.ID))
 		if err != nil {
 			return err
@@ -202,7 +202,7 @@ func (db *DB) setAside(ctx context.Context, id dispatch.NotificationID) error {
 
 // MayStillSend is asked before the first byte; see dispatch.Queue.
 func (db *DB) MayStillSend(ctx context.Context, ref dispatch.Reference) error {
-	return db.snapshot(ctx, func(q querier) error {
+	return db.engine.snapshot(ctx, func(q querier) error {
 		r, err := loadRecord(q, "id = ?", blob(ref.Notification))
 		if err != nil {
 			return err
@@ -233,7 +233,7 @@ func (db *DB) Finish(ctx context.Context, ref dispatch.Reference, x dispatch.Exc
 // schedule gives a provider's ages for lookups. It returns how many attempts it found.
 func (db *DB) Recover(ctx context.Context, schedule func(provider string) []time.Duration) (int, error) {
 	var ids []dispatch.NotificationID
-	err := db.snapshot(ctx, func(q querier) error {
+	err := db.engine.snapshot(ctx, func(q querier) error {
 		return q.rows(`SELECT notification FROM attempts WHERE outcome IN ('pending', 'unknown') AND outcome = 'pending'`, nil, func(scan func(...any) error) error {
 			var id dispatch.NotificationID
 			err := scan(into(id[:]))

@@ -16,11 +16,25 @@ type querier interface {
 	rows(query string, args []any, each func(scan func(...any) error) error) error
 }
 
-// queryRow reads one row on a reader. The error is dispatch.ErrNotFound when there is none.
-func (db *DB) queryRow(ctx context.Context, query string, args []any, dest ...any) error {
+// readers are connections that only read. The requests of clients have theirs and the engine has its own, so that a crowd that waits for one
+// record does not keep a message from being sent.
+type readers struct {
+	pool  *sql.DB
+	stmts statements
+}
+
+func openReaders(path string, size int) (*readers, error) {
+	pool, err := openPool(path, true, size)
+	return &readers{pool: pool}, err
+}
+
+func (rs *readers) close() error { return errors.Join(rs.stmts.close(), rs.pool.Close()) }
+
+// queryRow reads one row. The error is dispatch.ErrNotFound when there is none.
+func (rs *readers) queryRow(ctx context.Context, query string, args []any, dest ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
-	s, err := db.stmts.prepare(ctx, db.read, query)
+	s, err := rs.stmts.prepare(ctx, rs.pool, query)
 	if err != nil {
 		return classify("read", err)
 	}
@@ -28,21 +42,34 @@ func (db *DB) queryRow(ctx context.Context, query string, args []any, dest ...an
 }
 
 // snapshot runs a function that sees one state of the database for at most readLimit.
-func (db *DB) snapshot(ctx context.Context, fn func(querier) error) error {
+func (rs *readers) snapshot(ctx context.Context, fn func(querier) error) error {
 	ctx, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
-	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := rs.pool.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return classify("read", err)
 	}
-	r := &reader{ctx: ctx, tx: tx, known: &db.stmts}
-	err = errors.Join(fn(r), classify("read", tx.Rollback()))
+	r := &reader{ctx: ctx, tx: tx, known: &rs.stmts}
+	err = fn(r)
+	if end := tx.Rollback(); !errors.Is(end, sql.ErrTxDone) { // the time-out has ended it already
+		err = errors.Join(err, classify("read", end))
+	}
 	for _, query := range r.unknown { // only now: it needs a connection, and this one holds one
-		if _, prepareErr := db.stmts.prepare(ctx, db.read, query); prepareErr != nil {
+		if _, prepareErr := rs.stmts.prepare(ctx, rs.pool, query); prepareErr != nil {
 			break // the next one compiles it again
 		}
 	}
 	return err
+}
+
+// queryRow reads one row for a client's request.
+func (db *DB) queryRow(ctx context.Context, query string, args []any, dest ...any) error {
+	return db.read.queryRow(ctx, query, args, dest...)
+}
+
+// snapshot reads for a client's request.
+func (db *DB) snapshot(ctx context.Context, fn func(querier) error) error {
+	return db.read.snapshot(ctx, fn)
 }
 
 type reader struct {

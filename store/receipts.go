@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"sentonce/dispatch"
 )
@@ -21,11 +22,23 @@ func (db *DB) RecordReceipt(ctx context.Context, provider string, rep dispatch.R
 func (db *DB) recordReceipt(tx *Tx, provider string, rep dispatch.Report, ref *dispatch.Reference) (dispatch.ReceiptFate, error) {
 	rc := dispatch.Receipt{Provider: provider, ReceivedAt: tx.Now, Report: rep}
 	r, n, err := tx.addressee(provider, rep, ref)
-	if errors.Is(err, dispatch.ErrNotFound) {
-		return dispatch.ReceiptUnmatched, tx.keepUnmatched(rc, ref)
-	}
-	if err != nil {
+	unmatched := errors.Is(err, dispatch.ErrNotFound)
+	if err != nil && !unmatched {
 		return "", err
+	}
+	if unmatched {
+		r, n = dispatch.Record{}, 0
+	}
+	recent, err := tx.keptLately(r.ID, n, rc)
+	switch {
+	case err != nil:
+		return "", err
+	case unmatched && recent:
+		return dispatch.ReceiptUnmatched, nil
+	case unmatched:
+		return dispatch.ReceiptUnmatched, tx.keepUnmatched(rc, ref)
+	case recent:
+		return dispatch.ReceiptRepeated, nil
 	}
 	if rc.Repeat, err = tx.reported(r.ID, n, rc); err != nil {
 		return "", err
@@ -39,6 +52,21 @@ func (db *DB) recordReceipt(tx *Tx, provider string, rep dispatch.Report, ref *d
 		fate = dispatch.ReceiptRepeated
 	}
 	return fate, classify("record a receipt", tx.apply(r, c))
+}
+
+// repeatPace bounds what a report that comes again and again can add to the evidence: one row in that time. A call-back is authentic for
+// ever, and whoever has captured one can send it as often as they like.
+const repeatPace = time.Minute
+
+// keptLately reports whether the same report, about the same attempt (or about nothing here), was kept within repeatPace.
+func (tx *Tx) keptLately(n dispatch.NotificationID, attempt int, rc dispatch.Receipt) (yes bool, err error) {
+	err = tx.row(`SELECT EXISTS (SELECT 1 FROM receipts WHERE message_id = ? AND raw = ? AND code = ? AND provider = ? AND notification IS ?
+		AND attempt IS ? AND received_at > ?)`,
+		[]any{rc.MessageID, rc.Raw, rc.Code, rc.Provider, blob(n), number(attempt), ms(tx.Now.Add(-repeatPace))}, &yes)
+	if err != nil {
+		return false, fmt.Errorf("recent receipts: %w", err)
+	}
+	return yes, nil
 }
 
 // addressee finds the attempt that a report is about: by its reference, else by the provider's id.

@@ -63,7 +63,7 @@ func TestFieldF20_ReceiptBeforeTheAnswer(t *testing.T) {
 func TestFieldF20_ReceiptAnswerAndWithdrawalAtOnce(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
-	for range 50 {
+	for range atMost(50, 20) {
 		job := s.MustClaim(t, s.MustAdmit(t, s.Admission()).ID)
 		id := job.Reference.Notification
 		var wg sync.WaitGroup

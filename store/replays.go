@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,8 +14,9 @@ import (
 // most once a minute for one notification; the event says how many repeats it stands for.
 const (
 	replayPace    = time.Minute
-	replayLimit   = 10_000 // notifications counted at a time; beyond it the counts are written at once
+	replayLimit   = 100_000 // notifications remembered; beyond it those without a count are forgotten before their minute is over
 	replayLatency = 50 * time.Millisecond
+	replaySlice   = 200 // notifications written in one closure
 )
 
 type replayCounter struct {
@@ -52,53 +54,71 @@ func (c *replayCounter) run(ctx context.Context, db *DB) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			c.write(db, c.due(db.cfg.Clock.Now(), false))
+			c.write(ctx, db, c.due(db.cfg.Clock.Now(), false))
 		}
 	}
 }
 
-// flush writes every count; the store is closing.
-func (c *replayCounter) flush(db *DB) { c.write(db, c.due(db.cfg.Clock.Now(), true)) }
+// FlushReplays writes every count that waits; what cannot be written in the context's time is not counted.
+func (db *DB) FlushReplays(ctx context.Context) {
+	db.replay.write(ctx, db, db.replay.due(db.cfg.Clock.Now(), true))
+}
+
+// replayed is one notification's count, on its way to the record.
+type replayed struct {
+	id dispatch.NotificationID
+	replays
+}
 
 // due takes the counts whose minute is over (or all) and keeps the others.
-func (c *replayCounter) due(now time.Time, all bool) map[dispatch.NotificationID]replays {
+func (c *replayCounter) due(now time.Time, all bool) (due []replayed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all = all || len(c.pending) > replayLimit
-	due := map[dispatch.NotificationID]replays{}
+	crowded := len(c.pending) > replayLimit
 	for id, p := range c.pending {
-		switch {
-		case p.count > 0 && (all || !now.Before(p.next)):
-			due[id] = *p
+		switch over := !now.Before(p.next); {
+		case p.count > 0 && (all || over):
+			due = append(due, replayed{id, *p})
 			p.count, p.next = 0, now.Add(replayPace)
-		case p.count == 0 && (all || !now.Before(p.next)):
+		case p.count == 0 && (crowded || over):
 			delete(c.pending, id)
 		}
 	}
 	return due
 }
 
-func (c *replayCounter) write(db *DB, due map[dispatch.NotificationID]replays) {
-	for id, p := range due {
-		ctx, cancel := context.WithTimeout(context.Background(), readLimit)
-		err := db.write(ctx, "count replays", func(tx *Tx) error { return tx.countReplays(id, p) })
+// write stores counts, a slice of them at a time.
+func (c *replayCounter) write(ctx context.Context, db *DB, due []replayed) {
+	for slice := range slices.Chunk(due, replaySlice) {
+		ctx, cancel := context.WithTimeout(ctx, readLimit)
+		err := db.write(ctx, "count replays", func(tx *Tx) error {
+			for _, r := range slice {
+				if err := tx.countReplays(r.id, r.replays); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 		cancel()
 		if err != nil {
-			c.giveBack(id, p)
-			db.cfg.Log.Warn("replays are not counted yet", "notification", id.String(), "count", p.count, "error", err.Error())
+			c.giveBack(slice)
+			db.cfg.Log.Warn("replays are not counted yet", "notifications", len(slice), "error", err.Error())
 		}
 	}
 }
 
-// giveBack keeps a count that could not be written for the next time.
-func (c *replayCounter) giveBack(id dispatch.NotificationID, p replays) {
+// giveBack keeps counts that could not be written for the next time.
+func (c *replayCounter) giveBack(slice []replayed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if q := c.pending[id]; q != nil {
-		q.count += p.count
-		return
+	for _, r := range slice {
+		if q := c.pending[r.id]; q != nil {
+			q.count += r.count
+			continue
+		}
+		kept := r.replays
+		c.pending[r.id] = &kept
 	}
-	c.pending[id] = &replays{count: p.count, by: p.by, next: p.next}
 }
 
 func (tx *Tx) countReplays(id dispatch.NotificationID, p replays) error {

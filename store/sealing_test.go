@@ -95,7 +95,7 @@ func TestTextOfAnotherRecordIsSetAsideOnceAndTheOthersGoOn(t *testing.T) {
 func TestClaimThatIsGivenUpSetsNothingAside(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
-	for i := range 400 {
+	for i := range atMost(400, 60) {
 		r := s.MustAdmit(t, s.Admission())
 		ctx, cancel := context.WithCancel(t.Context())
 		after := time.AfterFunc(time.Duration(i)*5*time.Microsecond, cancel)
@@ -120,7 +120,7 @@ func TestDueLookupsThatAreGivenUpEndNoQuestions(t *testing.T) {
 		s.MustFinish(t, s.MustClaim(t, s.MustAdmit(t, s.Admission()).ID), storetest.TimedOut())
 	}
 	s.Clock.Add(6 * time.Second)
-	for i := range 200 {
+	for i := range atMost(200, 30) {
 		ctx, cancel := context.WithCancel(t.Context())
 		after := time.AfterFunc(time.Duration(i)*5*time.Microsecond, cancel)
 		_, err := s.DueLookups(ctx, s.Clock.Now(), 10)

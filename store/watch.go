@@ -98,6 +98,7 @@ func (db *DB) watchForeign(ctx context.Context) {
 		}
 		if old := db.foreign.Swap(version); old != 0 && old != version {
 			db.keys.forget()
+			db.commits.Add(1)
 			db.watch.notifyAll()
 			if db.cfg.OnCommit != nil {
 				db.cfg.OnCommit(Signal{Work: true, Doubt: true, Keys: true, EndsAt: db.cfg.Clock.Now()})

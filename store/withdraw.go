@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"sentonce/dispatch"
 )
@@ -36,17 +37,12 @@ func (tx *Tx) withdraw(id dispatch.NotificationID, why dispatch.Reason, cause st
 	return tx.apply(r, c)
 }
 
-// WithdrawSubject withdraws everything of a client for one subject that happened by w.OccurredAt (zero: by now), and remembers it, so that an
-// event which happened before and comes later is withdrawn on arrival. It returns how many it withdrew.
+// WithdrawSubject withdraws everything of a client for one subject that happened by w.OccurredAt, and remembers that instant, so that an event
+// which happened before and comes later is withdrawn on arrival. Without an instant it withdraws what is here. It returns how many it withdrew.
 func (db *DB) WithdrawSubject(ctx context.Context, w dispatch.SubjectWithdrawal) (count int, err error) {
 	subject := db.SubjectRef(w.Client, w.Subject)
 	err = db.write(ctx, "withdraw subject", func(tx *Tx) error {
-		count = 0
-		by := w.OccurredAt
-		if by.IsZero() {
-			by = tx.Now
-		}
-		ids, err := tx.liveOf(w.Client, subject, by.UnixMilli())
+		ids, err := tx.liveOf(w.Client, subject, w.OccurredAt)
 		if err != nil {
 			return err
 		}
@@ -54,11 +50,10 @@ func (db *DB) WithdrawSubject(ctx context.Context, w dispatch.SubjectWithdrawal)
 			if err := tx.withdraw(id, dispatch.ReasonWithdrawnByClient, string(w.Cause), w.By, w.RequestID); err != nil {
 				return err
 			}
-			count++
 		}
-		if _, err := tx.exec(`INSERT INTO subject_withdrawals (client, subject, occurred_at) VALUES (?, ?, ?)
-			ON CONFLICT DO UPDATE SET occurred_at = max(occurred_at, excluded.occurred_at)`, blob(w.Client), blob(subject), ms(by)); err != nil {
-			return fmt.Errorf("remember the withdrawal: %w", err)
+		count = len(ids)
+		if err := tx.rememberWithdrawal(w.Client, subject, w.OccurredAt); err != nil {
+			return err
 		}
 		_, err = tx.event(dispatch.Event{By: w.By, Action: dispatch.ActionSubjectWithdrawn, Client: w.Client, Cause: string(w.Cause),
 			Count: int64(count), RequestID: w.RequestID})
@@ -67,11 +62,25 @@ func (db *DB) WithdrawSubject(ctx context.Context, w dispatch.SubjectWithdrawal)
 	return count, err
 }
 
-// liveOf lists what of a subject can still be withdrawn and happened by an instant; what does not say when it happened counts from its
-// admission.
-func (tx *Tx) liveOf(c dispatch.ClientID, s dispatch.SubjectRef, by int64) (ids []dispatch.NotificationID, err error) {
-	err = tx.rows(`SELECT id FROM notifications WHERE client = ? AND subject = ? AND stopped_at IS NULL AND withdrawn_at IS NULL
-		AND coalesce(occurred_at, accepted_at) <= ? ORDER BY id`, []any{blob(c), blob(s), by},
+// rememberWithdrawal keeps the newest instant that the storefront named. Instants of ours are not kept: they would be compared with the
+// storefront's clock, which may be off.
+func (tx *Tx) rememberWithdrawal(c dispatch.ClientID, s dispatch.SubjectRef, said time.Time) error {
+	if said.IsZero() {
+		return nil
+	}
+	_, err := tx.exec(`INSERT INTO subject_withdrawals (client, subject, occurred_at) VALUES (?, ?, ?)
+		ON CONFLICT DO UPDATE SET occurred_at = max(occurred_at, excluded.occurred_at)`, blob(c), blob(s), ms(occurred(said, tx.Now)))
+	if err != nil {
+		return fmt.Errorf("remember the withdrawal: %w", err)
+	}
+	return nil
+}
+
+// liveOf lists what of a subject can still be withdrawn and happened by an instant, which is the storefront's like those of its events; the
+// zero time, and an event that does not say when it happened, exclude nothing.
+func (tx *Tx) liveOf(c dispatch.ClientID, s dispatch.SubjectRef, by time.Time) (ids []dispatch.NotificationID, err error) {
+	err = tx.rows(`SELECT id FROM notifications WHERE client = ?1 AND subject = ?2 AND stopped_at IS NULL AND withdrawn_at IS NULL
+		AND (?3 IS NULL OR occurred_at IS NULL OR occurred_at <= ?3) ORDER BY id`, []any{blob(c), blob(s), ms(by)},
 		func(scan func(...any) error) error {
 			var id dispatch.NotificationID
 			err := scan(into(id[:]))

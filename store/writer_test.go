@@ -36,6 +36,14 @@ func hold(t *testing.T, s *storetest.Store) (release func()) {
 	})
 }
 
+// atMost is n, or less where the race detector runs.
+func atMost(n, raceable int) int {
+	if raced {
+		return raceable
+	}
+	return n
+}
+
 // eventually waits until a condition holds.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()

@@ -21,7 +21,7 @@ func (s *Server) status(c echo.Context) error {
 		return err
 	}
 	r, h := c.Request(), c.Response().Header()
-	wait, release := s.mayWait(preferredWait(r.Header))
+	wait, release := s.mayWait(callOf(c).key.Client, preferredWait(r.Header))
 	defer release()
 	if wait > 0 {
 		h.Set("Preference-Applied", "wait="+itoa(int(wait/time.Second)))
@@ -46,15 +46,11 @@ func (s *Server) status(c echo.Context) error {
 }
 
 // mayWait grants a wait unless too many requests are held already, and takes note of its end.
-func (s *Server) mayWait(asked time.Duration) (granted time.Duration, release func()) {
-	if asked <= 0 {
+func (s *Server) mayWait(client dispatch.ClientID, asked time.Duration) (granted time.Duration, release func()) {
+	if asked <= 0 || !s.waiting.enter(client) {
 		return 0, func() {}
 	}
-	release = func() { s.waiting.Add(-1) }
-	if s.waiting.Add(1) > maxWaiting {
-		return 0, release
-	}
-	return asked, release
+	return asked, func() { s.waiting.leave(client) }
 }
 
 // question is one status request.

@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"sync/atomic"
 
 	"github.com/labstack/echo/v4"
 
@@ -19,7 +18,7 @@ type Server struct {
 	admitter dispatch.Admitter
 	others   *limiter        // of everything but admissions
 	patterns map[string]bool // the paths of the route table, as they may appear in logs and metrics
-	waiting  atomic.Int64    // requests that are held by Prefer: wait
+	waiting  waitingRoom     // requests that are held by Prefer: wait
 }
 
 // New builds the server. The error names what is missing.

@@ -51,11 +51,19 @@ func (s *server) run(ctx context.Context) (err error) {
 	if cause := context.Cause(work); ctx.Err() == nil {
 		err = errors.Join(cause, err)
 	}
+	s.flushReplays(ctx)
 	if err == nil {
 		err = s.note(context.WithoutCancel(ctx), dispatch.ActionServerStopped, max(time.Until(s.stopBy)-closeSlack/2, closeSlack/2))
 	}
 	s.log.Info("stopped", "in_good_order", err == nil)
 	return err
+}
+
+// flushReplays writes the counts that wait, so that the last event is the server's own.
+func (s *server) flushReplays(ctx context.Context) {
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), s.stopBy.Add(-closeSlack))
+	defer cancel()
+	s.db.FlushReplays(ctx)
 }
 
 // note writes an event about the server itself.

@@ -227,7 +227,8 @@ func (s *MemoryStore) Claim(ctx context.Context, o dispatch.ClaimOrder) (dispatc
 	defer s.mu.Unlock()
 	r := s.records[o.ID]
 	now := s.Clock.Now()
-	a := dispatch.Attempt{ID: newID[dispatch.AttemptID](now), Provider: o.Provider}
+	a := dispatch.Attempt{ID: newID[dispatch.AttemptID](now), Provider: o.Provider,
+		DeadlineAt: now.Add(dispatch.CallDeadline(o.Timeout, r.Life(now)))}
 	c, err := r.Start(a, s.terms())
 	*r = r.Apply(c)
 	if err != nil {

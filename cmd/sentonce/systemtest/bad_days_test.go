@@ -233,6 +233,9 @@ func TestBadDay_AKillOnAFullDiskLosesNothingThatWasAccepted(t *testing.T) {
 	fill(t, filler)
 	accepted := map[string]string{}
 	for full := false; !full; {
+		if len(accepted) > 2000 {
+			t.Fatal("the disk does not get full")
+		}
 		a := s.fresh(10 * time.Minute)
 		got := s.post(t, a)
 		if full = got.code != http.StatusAccepted; !full {

@@ -15,6 +15,7 @@ type Chart struct {
 	Unit    string   // of the values, e.g. "s"; "" for counts
 	Limit   int      // a line across; 0: none
 	LimitIs string   // what the line is
+	Thin    bool     // half as high
 }
 
 // Bar is one span of time or one point of it.
@@ -35,7 +36,6 @@ type Measure struct {
 // The drawing surface; the sheet scales it to the width that there is.
 const (
 	plotWidth  = 720
-	plotHeight = 168
 	plotLeft   = 44
 	plotBottom = 22
 	plotTop    = 8
@@ -84,22 +84,35 @@ type box struct{ x, y, w, h string }
 
 func (c Chart) slot() float64 { return float64(plotWidth-plotLeft) / float64(max(len(c.Bars), 1)) }
 
-func height(value, top int) float64 {
-	return float64(max(value, 0)) / float64(max(top, 1)) * float64(plotHeight-plotBottom-plotTop)
+// high is the height of the drawing.
+func (c Chart) high() int {
+	if c.Thin {
+		return 96
+	}
+	return 168
+}
+
+func (c Chart) viewBox() string { return fmt.Sprintf("0 0 %d %d", plotWidth, c.high()) }
+
+// base is where the axis lies.
+func (c Chart) base() float64 { return float64(c.high() - plotBottom) }
+
+func (c Chart) height(value, top int) float64 {
+	return float64(max(value, 0)) / float64(max(top, 1)) * (c.base() - plotTop)
 }
 
 // piece is the rectangle of one series in one bar.
 func (c Chart) piece(bar, series, top int) box {
 	below := total(c.Bars[bar].Values[:series])
-	h := height(c.Bars[bar].Values[series], top)
-	y := float64(plotHeight-plotBottom) - height(below, top) - h
+	h := c.height(c.Bars[bar].Values[series], top)
+	y := c.base() - c.height(below, top) - h
 	gap := min(c.slot()*0.22, 6)
 	return box{coord(plotLeft + c.slot()*float64(bar) + gap/2), coord(y), coord(c.slot() - gap), coord(h)}
 }
 
 // column is the whole height over one bar: what a pointer hits.
 func (c Chart) column(bar int) box {
-	return box{coord(plotLeft + c.slot()*float64(bar)), coord(plotTop), coord(c.slot()), coord(plotHeight - plotTop)}
+	return box{coord(plotLeft + c.slot()*float64(bar)), coord(plotTop), coord(c.slot()), coord(float64(c.high() - plotTop))}
 }
 
 // points is the line of one series.
@@ -107,14 +120,14 @@ func (c Chart) points(series, top int) string {
 	s := ""
 	for i, b := range c.Bars {
 		x := plotLeft + c.slot()*(float64(i)+0.5)
-		y := float64(plotHeight-plotBottom) - height(b.Values[series], top)
+		y := c.base() - c.height(b.Values[series], top)
 		s += coord(x) + "," + coord(y) + " "
 	}
 	return s
 }
 
 func (c Chart) level(value, top int) string {
-	return coord(float64(plotHeight-plotBottom) - height(value, top))
+	return coord(c.base() - c.height(value, top))
 }
 
 // labelled reports whether a bar's label has room on the axis.

@@ -299,7 +299,7 @@ func claimButton(c Clock, id string, cl Claim) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = Field(Input{Name: "note", Label: "Why do you take it over?", Required: true, Max: 200}, nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Field(Input{Form: "take-", Name: "note", Label: "Why do you take it over?", Required: true, Max: 200}, nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -605,7 +605,7 @@ func proposalBox(c Clock, p Proposal) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ErrorSummary(p.Errors).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = summaryOf("proposal-", p.Errors).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -613,7 +613,7 @@ func proposalBox(c Clock, p Proposal) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Textarea(Input{Name: "note", Label: "Your note", Hint: "What convinces you, or what is missing.", Value: p.OwnNote, Required: true, Max: 500}, p.Errors).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Textarea(Input{Form: "proposal-", Name: "note", Label: "Your note", Hint: "What convinces you, or what is missing.", Value: p.OwnNote, Required: true, Max: 500}, p.Errors).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -755,7 +755,7 @@ func incidentBox(c Clock, m Notification, i Incident) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = Field(Input{Name: "note", Label: "What happened, and what was done?", Required: true, Max: 500}, nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Field(Input{Form: i.ID + "-", Name: "note", Label: "What happened, and what was done?", Required: true, Max: 500}, nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -7,6 +7,9 @@ import (
 	"github.com/a-h/templ"
 )
 
+// key sets the ids of a field apart from those of another form.
+func (in Input) key() string { return in.Form + in.Name }
+
 func (in Input) kind() string {
 	if in.Type == "" {
 		return "text"
@@ -19,10 +22,10 @@ func (in Input) described(errs FieldErrors) templ.Attributes {
 	var ids []string
 	a := templ.Attributes{}
 	if in.Hint != "" {
-		ids = append(ids, "h-"+in.Name)
+		ids = append(ids, "h-"+in.key())
 	}
 	if errs.Of(in.Name) != "" {
-		ids = append(ids, "e-"+in.Name)
+		ids = append(ids, "e-"+in.key())
 		a["aria-invalid"] = "true"
 	}
 	if len(ids) > 0 {
@@ -41,7 +44,7 @@ func (in Input) areaAttributes(errs FieldErrors) templ.Attributes {
 	a := in.selectAttributes(errs)
 	if in.Max > 0 {
 		a["maxlength"] = fmt.Sprint(in.Max)
-		a["data-count"] = "count-" + in.Name
+		a["data-count"] = "count-" + in.key()
 	}
 	return a
 }

@@ -92,7 +92,7 @@ func (g Glyph) signs() string {
 	case GlyphInfo:
 		return circle + "M8 7.4v3.4M8 5.1v.1"
 	case GlyphDone:
-		return circle + "m5.4 8.2 1.9 1.9 3.4-3.9"
+		return circle + "M5.4 8.2l1.9 1.9 3.4-3.9"
 	case GlyphCross:
 		return "m4 4 8 8M12 4l-8 8"
 	case GlyphMail:
@@ -133,7 +133,7 @@ func (g Glyph) places() string {
 	case GlyphPeople:
 		return "M6 7.5A2.5 2.5 0 1 0 6 2.5a2.5 2.5 0 0 0 0 5M1.5 13.5c.3-2.6 2-4 4.5-4s4.2 1.4 4.5 4M10.8 7.3a2.3 2.3 0 0 0 0-4.5M12.5 10c1.2.6 1.9 1.8 2 3.5"
 	case GlyphKey:
-		return "M5.5 7a3.5 3.5 0 1 1 0 .1M9 7.5h5.5v2.5M12 7.5v2"
+		return "M5 5.5a2.5 2.5 0 1 1 0 5 2.5 2.5 0 0 1 0-5M7.5 8h6.5v2.5M11.5 8v2"
 	case GlyphSettings:
 		return "M2 4.5h6M12 4.5h2M10 2.8v3.4M2 11.5h2M8 11.5h6M6 9.8v3.4"
 	case GlyphPerson:

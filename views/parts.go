@@ -16,3 +16,10 @@ func share(part, whole int) int {
 	}
 	return min(max(part*100/whole, 0), 100)
 }
+
+func abilityGlyph(yes bool) Glyph {
+	if yes {
+		return GlyphDone
+	}
+	return GlyphCancelled
+}

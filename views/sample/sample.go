@@ -36,7 +36,8 @@ type Options struct {
 // States lists every page in every state.
 func States(o Options) []State {
 	var all []State
-	for _, part := range []func(Options) []State{listStates, itemStates, itemEndStates, decisionStates, workStates, bulkStates} {
+	for _, part := range []func(Options) []State{overviewStates, listStates, itemStates, itemEndStates, decisionStates, workStates, bulkStates,
+		clientStates, staffStates, providerStates, settingStates, auditStates, profileStates, entryStates, errorStates, shellStates} {
 		all = append(all, part(o)...)
 	}
 	return all

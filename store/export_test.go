@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"io/fs"
 
+	"sentonce/dispatch"
 	"sentonce/store/seal"
 )
 
@@ -58,4 +59,19 @@ func (db *DB) Watchers() (n int) {
 		n += len(all)
 	}
 	return n
+}
+
+// Statement is a query with its values.
+type Statement struct {
+	SQL  string
+	Args []any
+}
+
+// ListStatements are the ways in which a list could be read.
+func (db *DB) ListStatements(_ context.Context, f Filter, before dispatch.NotificationID) (all []Statement) {
+	for _, s := range f.candidates() {
+		query, args := s.ids(before, dispatch.NotificationID{}, 51)
+		all = append(all, Statement{query, args})
+	}
+	return all
 }

@@ -123,10 +123,12 @@ func TestDecideRefusesWhatTheRecordDoesNotAllow(t *testing.T) {
 	t.Parallel()
 	by, _, _ := people()
 	for name, change := range map[string]func(*Record, *Decision, *Circumstances){
-		"an older version":   func(_ *Record, d *Decision, _ *Circumstances) { d.Version-- },
-		"a call under way":   func(r *Record, _ *Decision, _ *Circumstances) { r.Attempts[0].Outcome = OutcomePending },
-		"accepted":           func(r *Record, _ *Decision, _ *Circumstances) { r.Attempts[0].Outcome = OutcomeAccepted },
-		"too little life":    func(r *Record, _ *Decision, c *Circumstances) { c.Terms.Now = r.ExpiresAt.Add(-c.Terms.MinRemaining + 1) },
+		"an older version": func(_ *Record, d *Decision, _ *Circumstances) { d.Version-- },
+		"a call under way": func(r *Record, _ *Decision, _ *Circumstances) { r.Attempts[0].Outcome = OutcomePending },
+		"accepted":         func(r *Record, _ *Decision, _ *Circumstances) { r.Attempts[0].Outcome = OutcomeAccepted },
+		"too little life": func(r *Record, _ *Decision, c *Circumstances) {
+			c.Terms.Now = r.ExpiresAt.Add(-c.Terms.MinRemaining + 1)
+		},
 		"withdrawn":          func(r *Record, _ *Decision, c *Circumstances) { r.WithdrawnAt = c.Terms.Now },
 		"the text destroyed": func(_ *Record, _ *Decision, c *Circumstances) { c.TextKept = false },
 		"calls used up":      func(_ *Record, _ *Decision, c *Circumstances) { c.Terms.MaxAttempts = 1 },

@@ -64,6 +64,3 @@ func padded(rest string, with byte, length int) (NotificationID, error) {
 	}
 	return NotificationID(raw), nil
 }
-
-// ParseStaffID reads "stf_…".
-func ParseStaffID(s string) (StaffID, error) { return ParseID[staffKind](s) }

@@ -34,6 +34,7 @@ CREATE TABLE sessions (
     hash       TEXT    NOT NULL PRIMARY KEY CHECK (length(hash) > 0),
     staff      BLOB    NOT NULL REFERENCES staff (id),
     data       BLOB    NOT NULL,
+    agent      TEXT    NOT NULL, -- the browser in words
     created_at INTEGER NOT NULL,
     seen_at    INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;

@@ -52,6 +52,9 @@ func (db *DB) InviteAgain(ctx context.Context, id dispatch.StaffID, by dispatch.
 }
 
 func (tx *Tx) invite(db *DB, id dispatch.StaffID, token dispatch.Secret, by dispatch.Actor) error {
+	if err := tx.byAdmin(by); err != nil {
+		return err
+	}
 	if _, err := tx.exec(`DELETE FROM invites WHERE staff = ?`, blob(id)); err != nil {
 		return err
 	}

@@ -18,6 +18,8 @@ const (
 // Session is somebody's sign-in.
 type Session struct {
 	Staff     dispatch.StaffID
+	Hash      string // of its token
+	Agent     string // the browser in words
 	Data      []byte // the session manager's
 	CreatedAt time.Time
 	SeenAt    time.Time
@@ -66,6 +68,8 @@ type SignIn struct {
 	Data         []byte
 	Replaces     string // the hash of a session that ends with it; "": none
 	Tries        []Try  // that led to it
+	Agent        string
+	Continues    bool // the person was signed in before and has shown the password again: no second factor is asked, and no event written
 	RequestID    string
 }
 
@@ -84,11 +88,11 @@ func (db *DB) BeginSession(ctx context.Context, s SignIn) error {
 				return err
 			}
 		}
-		if _, err := tx.exec(`INSERT INTO sessions (hash, staff, data, created_at, seen_at) VALUES (?, ?, ?, ?, ?)`,
-			s.Hash, blob(s.Staff), s.Data, ms(tx.Now), ms(tx.Now)); err != nil {
+		if _, err := tx.exec(`INSERT INTO sessions (hash, staff, data, agent, created_at, seen_at) VALUES (?, ?, ?, ?, ?, ?)`,
+			s.Hash, blob(s.Staff), s.Data, s.Agent, ms(tx.Now), ms(tx.Now)); err != nil {
 			return err
 		}
-		if err := tx.forgive(db, s.Tries); err != nil {
+		if err := tx.forgive(db, s.Tries); err != nil || s.Continues {
 			return err
 		}
 		_, err := tx.event(dispatch.Event{By: staffActor(s.Staff), Action: dispatch.ActionSignedIn, Cause: s.Staff.String(),
@@ -105,8 +109,8 @@ func staffActor(id dispatch.StaffID) dispatch.Actor {
 func (tx *Tx) spendProof(db *DB, s SignIn) error {
 	n, err := tx.exec(`UPDATE staff SET seen_at = ?, totp_step = max(totp_step, ?)
 		WHERE id = ? AND password = ? AND disabled_at IS NULL AND (ends_at IS NULL OR ends_at > ?) AND (? = 0 OR totp_step < ?)
-		  AND (totp_since IS NULL OR ? > 0 OR ?)`,
-		ms(tx.Now), s.TOTPStep, blob(s.Staff), s.PasswordHash, ms(tx.Now), s.TOTPStep, s.TOTPStep, s.TOTPStep, !s.RecoveryCode.IsZero())
+		  AND (totp_since IS NULL OR ? > 0 OR ? OR ?)`,
+		ms(tx.Now), s.TOTPStep, blob(s.Staff), s.PasswordHash, ms(tx.Now), s.TOTPStep, s.TOTPStep, s.TOTPStep, !s.RecoveryCode.IsZero(), s.Continues)
 	if err == nil && n == 1 && !s.RecoveryCode.IsZero() {
 		mac := db.recoveryMAC(s.Staff, s.RecoveryCode)
 		n, err = tx.exec(`UPDATE recovery_codes SET used_at = ? WHERE mac = ? AND staff = ? AND used_at IS NULL`, ms(tx.Now), mac[:], blob(s.Staff))
@@ -150,10 +154,18 @@ func (tx *Tx) endSessions(id dispatch.StaffID, but string, by dispatch.Actor) er
 	return err
 }
 
-// SessionsOf counts the sessions of a person that are not over.
-func (db *DB) SessionsOf(ctx context.Context, id dispatch.StaffID) (n int, err error) {
+// SessionsOf lists the sessions of a person that are not over, the newest first, without their data.
+func (db *DB) SessionsOf(ctx context.Context, id dispatch.StaffID) (all []Session, err error) {
 	now := db.cfg.Clock.Now()
-	err = db.queryRow(ctx, `SELECT count(*) FROM sessions WHERE staff = ? AND created_at > ? AND seen_at > ?`,
-		[]any{blob(id), ms(now.Add(-SessionLifetime)), ms(now.Add(-SessionIdle))}, &n)
-	return n, err
+	err = db.snapshot(ctx, func(q querier) error {
+		return q.rows(`SELECT hash, agent, created_at, seen_at FROM sessions WHERE staff = ? AND created_at > ? AND seen_at > ?
+			ORDER BY created_at DESC, hash`, []any{blob(id), ms(now.Add(-SessionLifetime)), ms(now.Add(-SessionIdle))},
+			func(scan func(...any) error) error {
+				s := Session{Staff: id}
+				err := scan(&s.Hash, &s.Agent, at(&s.CreatedAt), at(&s.SeenAt))
+				all = append(all, s)
+				return err
+			})
+	})
+	return all, err
 }

@@ -22,6 +22,8 @@ type Person struct {
 	Invited     bool      // has no password yet
 	TOTPSince   time.Time // zero: no second factor
 	MustTOTP    bool      // may do nothing before there is one
+
+	InvitedUntil time.Time // until when a link works; zero: there is none
 	Preferences
 }
 
@@ -48,11 +50,11 @@ type Credentials struct {
 }
 
 const personColumns = `id, email, name, role, created_at, ends_at, disabled_at, seen_at, password = '', totp_since, must_totp, zone, theme,
-	density, live, keys_off`
+	density, live, keys_off, (SELECT expires_at FROM invites WHERE invites.staff = staff.id)`
 
 func (p *Person) dest() []any {
 	return []any{into(p.ID[:]), &p.Email, &p.Name, &p.Role, at(&p.CreatedAt), at(&p.EndsAt), at(&p.DisabledAt), at(&p.SeenAt), &p.Invited,
-		at(&p.TOTPSince), &p.MustTOTP, &p.Zone, &p.Theme, &p.Density, &p.Live, &p.KeysOff}
+		at(&p.TOTPSince), &p.MustTOTP, &p.Zone, &p.Theme, &p.Density, &p.Live, &p.KeysOff, at(&p.InvitedUntil)}
 }
 
 // Person finds an account. The error is dispatch.ErrNotFound.
@@ -119,11 +121,8 @@ func one(n int64, err error) error {
 	return err
 }
 
-// Errors of a change of staff.
-var (
-	// ErrSelf: nobody changes the own role or disables the own account.
-	ErrSelf = errors.New("one does not do this to oneself")
-)
+// ErrSelf: nobody changes the own role or disables the own account.
+var ErrSelf = errors.New("one does not do this to oneself")
 
 // StaffChange says what an admin makes of an account.
 type StaffChange struct {
@@ -141,6 +140,9 @@ func (db *DB) ChangeStaff(ctx context.Context, c StaffChange) error {
 		return fmt.Errorf("change staff: %w", ErrSelf)
 	}
 	return db.write(ctx, "change staff", func(tx *Tx) error {
+		if err := tx.byAdmin(c.By); err != nil {
+			return err
+		}
 		var old Person
 		if err := tx.row(`SELECT `+personColumns+` FROM staff WHERE id = ?`, []any{blob(c.ID)}, old.dest()...); err != nil {
 			return err
@@ -177,6 +179,26 @@ func (c StaffChange) differs(old Person) (words []string) {
 	return words
 }
 
+// byAdmin checks, inside the transaction, that a person who changes accounts is an admin still: two who disable each other at once must not
+// leave none. The error is dispatch.ErrStale.
+func (tx *Tx) byAdmin(by dispatch.Actor) error {
+	if by.Kind != dispatch.ActorStaff {
+		return nil
+	}
+	id, err := dispatch.ParseStaffID(by.ID)
+	if err != nil {
+		return err
+	}
+	var p Person
+	if err := tx.row(`SELECT `+personColumns+` FROM staff WHERE id = ?`, []any{blob(id)}, p.dest()...); err != nil {
+		return err
+	}
+	if p.Role != RoleAdmin || !p.Active(tx.Now) {
+		return fmt.Errorf("%s is no admin any more: %w", id, dispatch.ErrStale)
+	}
+	return nil
+}
+
 // about writes an event about an account.
 func (tx *Tx) about(id dispatch.StaffID, action dispatch.Action, by dispatch.Actor, words ...string) error {
 	_, err := tx.event(dispatch.Event{By: by, Action: action, Cause: strings.Join(append([]string{id.String()}, words...), " ")})
@@ -199,6 +221,9 @@ func (db *DB) EnableStaff(ctx context.Context, id dispatch.StaffID, by dispatch.
 
 func (db *DB) switchStaff(ctx context.Context, id dispatch.StaffID, by dispatch.Actor, action dispatch.Action) error {
 	return db.write(ctx, string(action), func(tx *Tx) error {
+		if err := tx.byAdmin(by); err != nil {
+			return err
+		}
 		var since time.Time
 		if err := tx.row(`SELECT disabled_at FROM staff WHERE id = ?`, []any{blob(id)}, at(&since)); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 
 	"sentonce/dispatch"
 	"sentonce/dispatch/phone"
+	"sentonce/views"
 )
 
 // Store is what the API needs of the store.
@@ -76,6 +77,13 @@ type Deps struct {
 	Deadline time.Duration
 	// Accepting says why admissions are refused at the moment (quarantine, draining); nil: they are not.
 	Accepting func() error
+	// Staff is the staff app's share of the store; nil: there is no staff app, and its addresses do not exist.
+	Staff StaffStore
+	// Providers and Reconciler are the engine as the pages see it: what is paused and failing, and "ask the provider now".
+	Providers   Providers
+	Reconciler  Reconciler
+	Environment views.Environment // shown on every page; zero: PRODUCTION
+	Version     string            // of this binary, for the foot of the pages
 	// Draining is closed when the server begins to stop: waiting requests are answered at once.
 	Draining <-chan struct{}
 }
@@ -98,6 +106,9 @@ func (d *Deps) check() error {
 	}
 	if d.Accepting == nil {
 		d.Accepting = func() error { return nil }
+	}
+	if d.Environment == (views.Environment{}) {
+		d.Environment = views.Environment{Name: "PRODUCTION", Live: true}
 	}
 	d.Limits = d.Limits.withDefaults()
 	return nil

@@ -75,6 +75,7 @@ type Proof struct {
 	TOTPStep     int64
 	RecoveryCode dispatch.Secret
 	Tries        []store.Try
+	Continues    bool // the second factor was shown before, in the session that goes on
 }
 
 // Open checks a try. The errors are ErrRefused, ErrBusy, *ThrottledError and the store's. The answer and the time that it takes do not tell
@@ -131,23 +132,24 @@ func (d *Door) prove(ctx context.Context, c store.Credentials, k Knock) (Proof, 
 
 // Confirm verifies the password of somebody who is signed in, before a step that needs it. It counts like a try to sign in. The errors are
 // those of Open.
-func (d *Door) Confirm(ctx context.Context, id dispatch.StaffID, k Knock) (store.Credentials, error) {
+func (d *Door) Confirm(ctx context.Context, id dispatch.StaffID, k Knock) (Proof, error) {
 	c, err := d.accounts.CredentialsOf(ctx, id)
 	if err != nil {
-		return c, err
+		return Proof{}, err
 	}
 	account := store.Try{Kind: "account", Value: c.Email, Free: freePerAccount}
-	wait, err := d.accounts.CountTry(ctx, []store.Try{account})
+	p := Proof{Person: c.Person, PasswordHash: c.PasswordHash, Tries: []store.Try{account}, Continues: true}
+	wait, err := d.accounts.CountTry(ctx, p.Tries)
 	if err != nil {
-		return c, err
+		return p, err
 	}
 	if wait > 0 {
-		return c, &ThrottledError{wait}
+		return p, &ThrottledError{wait}
 	}
 	if err = d.verify(ctx, c.PasswordHash, k.Password); errors.Is(err, ErrRefused) {
 		err = errors.Join(err, d.accounts.NoteFailure(ctx, account, c.ID, k.RequestID))
 	}
-	return c, err
+	return p, err
 }
 
 // Hash makes the hash of a new password in its turn. The errors are ErrPassword and ErrBusy.

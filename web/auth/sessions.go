@@ -77,11 +77,19 @@ func (s *Sessions) Touch(ctx context.Context) error {
 	return s.store.TouchSession(ctx, n.hash, n.found)
 }
 
-// Begin starts the session of a proven sign-in under a new token, which it returns; the session that replaces names ends with it. The context
+// Circumstances are what belongs to a sign-in besides its proof.
+type Circumstances struct {
+	Replaces  string // the hash of a session that ends with it; "": none
+	Agent     string // the browser in words
+	RequestID string
+}
+
+// Begin starts the session of a proven sign-in under a new token, which it returns; the session that it replaces ends with it. The context
 // holds no session. The error is dispatch.ErrStale when the proof holds no more.
-func (s *Sessions) Begin(ctx context.Context, p Proof, replaces, requestID string) (token string, err error) {
+func (s *Sessions) Begin(ctx context.Context, p Proof, from Circumstances) (token string, err error) {
 	n := &note{signIn: &store.SignIn{Staff: p.Person.ID, PasswordHash: p.PasswordHash, TOTPStep: p.TOTPStep, RecoveryCode: p.RecoveryCode,
-		Replaces: replaces, Tries: p.Tries, RequestID: requestID}}
+		Replaces: from.Replaces, Tries: p.Tries, Agent: from.Agent,
+		Continues: p.Continues, RequestID: from.RequestID}}
 	ctx, err = s.manager.Load(context.WithValue(ctx, noteKey{}, n), "")
 	if err != nil {
 		return "", fmt.Errorf("session: %w", err)

@@ -56,11 +56,11 @@ func QR(text string) ([][]bool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("QR code: %w", err)
 	}
-	rows := make([][]bool, code.GetSize())
+	rows := make([][]bool, code.Size())
 	for y := range rows {
-		rows[y] = make([]bool, code.GetSize())
+		rows[y] = make([]bool, code.Size())
 		for x := range rows[y] {
-			rows[y][x] = code.GetModule(x, y)
+			rows[y][x] = code.Module(x, y)
 		}
 	}
 	return rows, nil

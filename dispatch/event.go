@@ -65,6 +65,9 @@ func Actions() []Action {
 		ActionSubjectWithdrawn, ActionExpired, ActionSetAside, ActionFinalised, ActionIncidentOpened, ActionProviderPaused,
 		ActionProviderResumed, ActionClockStepped, ActionClockConfirmed, ActionServerStarted, ActionServerStopped, ActionClientAdded,
 		ActionAPIKeyAdded, ActionStaffAdded,
+		ActionSignedIn, ActionSignInFailed, ActionSignedOut, ActionSessionsEnded, ActionPasswordChanged, ActionTOTPEnrolled,
+		ActionTOTPRemoved, ActionRecoveryCodesMade, ActionStaffInvited, ActionInvitationAccepted, ActionStaffChanged, ActionStaffDisabled,
+		ActionStaffEnabled, ActionAccessRefused,
 		ActionSearched, ActionViewSaved, ActionViewDeleted, ActionAPIKeyRotated, ActionAPIKeyRevoked, ActionSettingChanged,
 		ActionProposalMade, ActionProposalApproved, ActionProposalDeclined, ActionProposalVoided, ActionProposalLapsed, ActionClaimed,
 		ActionClaimReleased, ActionClaimTakenOver, ActionRecipientRevealed, ActionIncidentClosed, ActionBulkStarted, ActionBulkFinished}

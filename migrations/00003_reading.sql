@@ -31,7 +31,13 @@ CREATE TABLE hourly (
     PRIMARY KEY (hour, what)
 ) STRICT, WITHOUT ROWID;
 
--- The same for calls, by the hour in which they began.
+-- The purposes that there are, for the filter.
+CREATE TABLE purposes (
+    purpose TEXT NOT NULL PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+INSERT INTO purposes (purpose) SELECT DISTINCT purpose FROM notifications;
+
+-- Calls by the hour in which they began, and by what is known of them now.
 CREATE TABLE hourly_calls (
     hour     INTEGER NOT NULL,
     provider TEXT    NOT NULL,
@@ -54,6 +60,7 @@ INSERT INTO hourly_calls (hour, provider, outcome, n) SELECT started_at / 360000
 CREATE TRIGGER hourly_accepted AFTER INSERT ON notifications
 BEGIN
     INSERT INTO hourly (hour, what, n) VALUES (NEW.accepted_at / 3600000, NEW.state, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+    INSERT INTO purposes (purpose) VALUES (NEW.purpose) ON CONFLICT DO NOTHING;
 END;
 -- +goose StatementEnd
 

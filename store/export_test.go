@@ -75,3 +75,21 @@ func (db *DB) ListStatements(_ context.Context, f Filter, before dispatch.Notifi
 	}
 	return all
 }
+
+// SearchStatements are the ways in which a text is searched for.
+func (db *DB) SearchStatements(text string) (all []Statement) {
+	for _, s := range searches(text) {
+		all = append(all, Statement{s.query, s.args})
+	}
+	return all
+}
+
+// AuditStatement is how a stretch of the log is read.
+func (db *DB) AuditStatement(ctx context.Context, f AuditFilter, c AuditCut) (query string, args []any) {
+	a := auditQuery{f: f, cut: c}
+	if err := db.snapshot(ctx, func(q querier) error { return a.bound(q) }); err != nil {
+		return err.Error(), nil
+	}
+	query, args = a.statement()
+	return `SELECT ` + eventColumns + ` ` + query, args
+}

@@ -15,6 +15,7 @@ import (
 	"sentonce/dispatch/phone"
 	"sentonce/store"
 	"sentonce/store/seal"
+	"sentonce/views"
 	"sentonce/web"
 )
 
@@ -26,6 +27,8 @@ type setup struct {
 	listener net.Listener // nil: cfg.Listen is opened; it belongs to the server from the start on, also when that fails
 	// between stands between the pool and the store; nil: nothing does. The crash tests die there, before and after each commit.
 	between func(dispatch.Queue) dispatch.Queue
+	// environment is what the pages call this installation; zero: PRODUCTION.
+	environment views.Environment
 }
 
 // server is the running service: everything between the data directory's lock and the last commit.
@@ -74,7 +77,7 @@ func start(ctx context.Context, from setup) (_ *server, err error) {
 	if err := s.open(ctx, master); err != nil {
 		return nil, err
 	}
-	return s, s.build()
+	return s, s.build(ctx)
 }
 
 // listen opens the address, so that a wrong one is told before anything is changed. Whoever connects now waits until run.
@@ -123,7 +126,7 @@ func (s *server) scheduleOf(provider string) []time.Duration {
 }
 
 // build makes the engine and the web server on top of the store.
-func (s *server) build() (err error) {
+func (s *server) build(ctx context.Context) (err error) {
 	version, _ := version()
 	metrics := web.NewMetrics(version, figures(s.db))
 	receipts := s.db.References()
@@ -139,6 +142,9 @@ func (s *server) build() (err error) {
 		},
 	})
 	if err != nil {
+		return err
+	}
+	if err := s.applyHolds(ctx); err != nil {
 		return err
 	}
 	for _, p := range s.pool.Status() {
@@ -157,9 +163,25 @@ func (s *server) build() (err error) {
 	return s.buildWeb(metrics, receipts)
 }
 
+// applyHolds keeps the providers shut that people have paused, before anything is sent. One that is not configured any more has no calls to
+// stop.
+func (s *server) applyHolds(ctx context.Context) error {
+	holds, err := s.db.ProviderHolds(ctx)
+	if err != nil {
+		return fmt.Errorf("paused providers: %w", err)
+	}
+	for _, h := range holds {
+		if s.pool.Hold(h.Provider, true) {
+			s.log.Warn("a provider is paused by a person", "provider", h.Provider, "since", h.At)
+		}
+	}
+	return nil
+}
+
 func (s *server) buildWeb(metrics *web.Metrics, references dispatch.ReferenceSigner) error {
 	policy := dispatch.Policy{MinRemaining: s.cfg.Dispatch.MinRemaining, MaxTTL: s.cfg.Dispatch.MaxTTL}
 	limits := s.cfg.Limits
+	v, _ := version()
 	handler, err := web.New(web.Deps{
 		Store: s.db, Clock: s.clock, Random: rand.Reader, Log: s.log, Metrics: metrics, References: references,
 		Policy:         func() dispatch.Policy { return policy },
@@ -169,8 +191,13 @@ func (s *server) buildWeb(metrics *web.Metrics, references dispatch.ReferenceSig
 		TrustedProxies: s.cfg.TrustedProxies,
 		Limits: web.Limits{PerKey: web.Limit{PerSecond: limits.KeyRate, Burst: limits.KeyBurst},
 			PerClient: web.Limit{PerSecond: limits.ClientRate, Burst: limits.ClientBurst}},
-		Accepting: s.accepting,
-		Draining:  s.draining,
+		Accepting:   s.accepting,
+		Draining:    s.draining,
+		Staff:       s.db,
+		Providers:   s.pool,
+		Reconciler:  s.reconciler,
+		Environment: s.environment,
+		Version:     v,
 	})
 	if err != nil {
 		return err

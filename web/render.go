@@ -34,7 +34,8 @@ func protectPage(c echo.Context) {
 // render makes a component whole before the first byte is written: a fault in it gives an error page, never half a page with 200.
 func render(c echo.Context, status int, component templ.Component) error {
 	var b bytes.Buffer
-	if err := component.Render(c.Request().Context(), &b); err != nil {
+	// The page of an error is written when the request's time has been given back.
+	if err := component.Render(context.WithoutCancel(c.Request().Context()), &b); err != nil {
 		return fmt.Errorf("render: %w", err)
 	}
 	return c.HTMLBlob(status, b.Bytes())

@@ -29,6 +29,8 @@ func pageStatus(err error) (status int, detail string) {
 	switch {
 	case errors.Is(err, dispatch.ErrStale):
 		return http.StatusConflict, ""
+	case errors.Is(err, dispatch.ErrForbidden):
+		return http.StatusForbidden, ""
 	case errors.Is(err, store.ErrExists):
 		return http.StatusConflict, "There is one of that name already."
 	}
@@ -64,5 +66,5 @@ func (s *Server) errorPage(c echo.Context, e *pageError) templ.Component {
 	if len(e.links) > 0 {
 		m.Links = e.links
 	}
-	return views.ErrorPage(s.shell(c), m)
+	return views.ErrorPage(s.frame(c), m)
 }

@@ -95,6 +95,13 @@ func (s *Server) clock(c echo.Context) views.Clock {
 
 // shell is the frame of a page: who is signed in, where they may go, and what came of the last action. Its title belongs to the page.
 func (s *Server) shell(c echo.Context) views.Shell {
+	sh := s.frame(c)
+	sh.Flash = s.takeFlash(c)
+	return sh
+}
+
+// frame is the shell of a page that says nothing of the last action.
+func (s *Server) frame(c echo.Context) views.Shell {
 	who := personOf(c)
 	sh := views.Shell{Assets: s.desk.assets, Clock: s.clock(c), Environment: s.deps.Environment, Path: c.Request().URL.RequestURI(),
 		Theme: who.Theme, Density: who.Density, Live: who.Live, KeysOff: who.KeysOff, Version: s.deps.Version}
@@ -108,7 +115,6 @@ func (s *Server) shell(c echo.Context) views.Shell {
 			sh.Nav = append(sh.Nav, item)
 		}
 	}
-	sh.Flash = s.takeFlash(c)
 	return sh
 }
 

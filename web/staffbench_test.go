@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"bytes"
 	"crypto/rand"
 	"database/sql"
 	"encoding/base64"
@@ -11,6 +12,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -38,6 +40,7 @@ type staffBench struct {
 	url    string
 	log    *webtest.LogBuffer
 	people map[store.Role]dispatch.StaffID
+	keys   int
 }
 
 // newStaffBench starts one with an account for each role; change may alter its parts before that.
@@ -223,4 +226,23 @@ func (b *staffBench) causes(action dispatch.Action) (all []string) {
 		b.t.Fatal(err)
 	}
 	return all
+}
+
+// onDisk reports whether any file of the data directory holds a text.
+func (b *staffBench) onDisk(text string) bool {
+	b.t.Helper()
+	entries, err := os.ReadDir(b.Dir)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, e := range entries {
+		raw, err := os.ReadFile(filepath.Join(b.Dir, e.Name()))
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if bytes.Contains(raw, []byte(text)) {
+			return true
+		}
+	}
+	return false
 }

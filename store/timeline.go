@@ -189,3 +189,9 @@ func oneName(q querier, query string, id any) (name string, err error) {
 	err = q.rows(query, []any{id}, func(scan func(...any) error) error { return scan(&name) })
 	return name, err
 }
+
+// NewestEvent is the number of the newest event of a notification, 0 when there is none.
+func (db *DB) NewestEvent(ctx context.Context, id dispatch.NotificationID) (seq int64, err error) {
+	err = db.queryRow(ctx, `SELECT coalesce(max(seq), 0) FROM events WHERE notification = ?`, []any{blob(id)}, &seq)
+	return seq, err
+}

@@ -11,6 +11,7 @@ import (
 
 	"sentonce/dispatch"
 	"sentonce/dispatch/phone"
+	"sentonce/store"
 	"sentonce/views"
 )
 
@@ -80,8 +81,13 @@ type Deps struct {
 	// Staff is the staff app's share of the store; nil: there is no staff app, and its addresses do not exist.
 	Staff StaffStore
 	// Providers and Reconciler are the engine as the pages see it: what is paused and failing, and "ask the provider now".
-	Providers   Providers
-	Reconciler  Reconciler
+	Providers  Providers
+	Reconciler Reconciler
+	// Calls is how long the latest calls took; Settings is the policy of the moment, which the settings page changes; ClockPaused says that
+	// dispatch waits for the clock. Each may be nil.
+	Calls       *CallWindow
+	Settings    *store.PolicyCell
+	ClockPaused func() bool
 	Environment views.Environment // shown on every page; zero: PRODUCTION
 	Version     string            // of this binary, for the foot of the pages
 	// Draining is closed when the server begins to stop: waiting requests are answered at once.

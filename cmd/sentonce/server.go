@@ -43,6 +43,7 @@ type server struct {
 	reconciler *dispatch.Reconciler
 	sweeper    *dispatch.Sweeper
 	http       *http.Server
+	bulks      func(context.Context) error // carries out decisions for many
 	draining   chan struct{}
 }
 
@@ -202,7 +203,7 @@ func (s *server) buildWeb(metrics *web.Metrics, references dispatch.ReferenceSig
 	if err != nil {
 		return err
 	}
-	s.http = newHTTPServer(handler, s.log)
+	s.http, s.bulks = newHTTPServer(handler, s.log), handler.RunBulks
 	return nil
 }
 

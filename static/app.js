@@ -65,6 +65,11 @@
   });
   addEventListener("submit", (event) => {
     const form = event.target;
+    if (form.matches("[data-live-form]")) {
+      event.preventDefault();
+      toggleLive(form);
+      return;
+    }
     if (form.dataset.sent) {
       event.preventDefault();
       return;
@@ -140,6 +145,19 @@
     wait = first;
     clearTimeout(timer);
     timer = setTimeout(tick, wait);
+  };
+  // The switch works at once and is remembered in the background; without scripts it is a form.
+  const toggleLive = (form) => {
+    const button = $("button", form);
+    const on = !live();
+    const body = new URLSearchParams({ live: on ? "on" : "off", back: form.elements.back.value });
+    html.dataset.live = on ? "on" : "off";
+    button.setAttribute("aria-pressed", String(on));
+    button.value = on ? "off" : "on";
+    $("[data-live-word]", form).textContent = on ? "on" : "off";
+    say(on ? "Live updates on" : "Live updates off");
+    fetch(form.action, { method: "POST", body, redirect: "manual" }).catch(() => say("The choice could not be stored"));
+    start();
   };
   addEventListener("htmx:after:swap", () => {
     start();

@@ -3,6 +3,7 @@ package views
 import (
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // Chart is a figure with a finding in words, a drawing, and a table of the same numbers.
@@ -12,10 +13,10 @@ type Chart struct {
 	Finding string   // what it shows, in words
 	Series  []string // up to five
 	Bars    []Bar    // in the order of time
-	Unit    string   // of the values, e.g. "s"; "" for counts
+	Unit    string   // of the values, e.g. "ms"; "" for counts
 	Limit   int      // a line across; 0: none
 	LimitIs string   // what the line is
-	Thin    bool     // half as high
+	Wide    bool     // it has the width of the page, and is lower
 }
 
 // Bar is one span of time or one point of it.
@@ -33,13 +34,19 @@ type Measure struct {
 	Path  string
 }
 
-// The drawing surface; the sheet scales it to the width that there is.
+// The drawing surface has about the width at which it is shown, so that its texts keep their size.
 const (
-	plotWidth  = 720
-	plotLeft   = 44
-	plotBottom = 22
-	plotTop    = 8
+	plotLeft   = 50
+	plotBottom = 24
+	plotTop    = 10
 )
+
+func (c Chart) width() int {
+	if c.Wide {
+		return 1000
+	}
+	return 480
+}
 
 func (c Chart) top() int {
 	highest := c.Limit
@@ -82,17 +89,17 @@ func total(values []int) int {
 // box is a rectangle of the drawing, ready for attributes.
 type box struct{ x, y, w, h string }
 
-func (c Chart) slot() float64 { return float64(plotWidth-plotLeft) / float64(max(len(c.Bars), 1)) }
+func (c Chart) slot() float64 { return float64(c.width()-plotLeft) / float64(max(len(c.Bars), 1)) }
 
 // high is the height of the drawing.
 func (c Chart) high() int {
-	if c.Thin {
-		return 96
+	if c.Wide {
+		return 120
 	}
-	return 168
+	return 150
 }
 
-func (c Chart) viewBox() string { return fmt.Sprintf("0 0 %d %d", plotWidth, c.high()) }
+func (c Chart) viewBox() string { return fmt.Sprintf("0 0 %d %d", c.width(), c.high()) }
 
 // base is where the axis lies.
 func (c Chart) base() float64 { return float64(c.high() - plotBottom) }
@@ -132,15 +139,19 @@ func (c Chart) level(value, top int) string {
 
 // labelled reports whether a bar's label has room on the axis.
 func (c Chart) labelled(bar int) bool {
-	every := (len(c.Bars) + 7) / 8
+	every := (len(c.Bars) + 5) / 6
 	return bar%max(every, 1) == 0
 }
 
 func (c Chart) labelX(bar int) string { return coord(plotLeft + c.slot()*(float64(bar)+0.5)) }
 
+// value writes an amount with its unit; milliseconds become a span that can be read.
 func (c Chart) value(v int) string {
-	if c.Unit == "" {
+	switch c.Unit {
+	case "":
 		return Count(v)
+	case "ms":
+		return Duration(time.Duration(v) * time.Millisecond)
 	}
 	return Count(v) + " " + c.Unit
 }

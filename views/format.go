@@ -62,6 +62,7 @@ func (c Clock) Left(t time.Time) string {
 }
 
 func coarse(d time.Duration) string {
+	d = max(d, 0)
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%d s", int(d.Seconds()))

@@ -8,7 +8,7 @@ type Overview struct {
 	Tiles    []Tile // what needs a person, first
 	Live     Live   // of the tiles
 	Flow     Chart  // what became of what was accepted
-	Doubts   Chart  // doubts opened and settled
+	Doubts   Chart  // doubts opened, settled and open, as lines
 	Age      Chart  // of the oldest doubt, as a line
 	Latency  Chart  // of the providers' answers
 	Wait     Chart  // from the acceptance to the first call

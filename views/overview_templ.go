@@ -169,7 +169,7 @@ func OverviewPage(s Shell, m Overview) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = StackedChart(m.Doubts).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = LineChart(m.Doubts).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -88,9 +88,9 @@ type BulkRow struct {
 
 func columns(mayAct bool) int {
 	if mayAct {
-		return 9
+		return 8
 	}
-	return 8
+	return 7
 }
 
 func (r WorkRow) note() string {

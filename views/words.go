@@ -173,7 +173,7 @@ func PhaseWords(p dispatch.Phase) string {
 	case dispatch.PhaseNone:
 		return "no connection"
 	case dispatch.PhaseConnecting:
-		return "connecting"
+		return "still connecting"
 	case dispatch.PhaseConnected:
 		return "connected, nothing written"
 	case dispatch.PhaseWriting:

@@ -82,7 +82,7 @@ func sessions() []views.Session {
 func providerStates(o Options) []State {
 	s := shell(o, views.PathProviders)
 	latency := line("latency-main", "How fast it answers", "Half of the answers within 180 ms.", []string{"Half of them", "95 %", "99 %"}, "ms", 10000, "timeout")
-	latency.ID, latency.Thin = "latency-main", true
+	latency.ID, latency.Wide = "latency-main", true
 	for i := range latency.Bars {
 		latency.Bars[i].Values = []int{170 + (i*13)%40, 900 + (i*61)%500, 2600 + (i*997)%5200}
 	}

@@ -101,7 +101,7 @@ func filter() views.NotificationFilter {
 }
 
 func histogram() *views.Chart {
-	c := views.Chart{Thin: true, ID: "by-status", Title: "Accepted in the last two hours, by status", Finding: "412 accepted, 12 of them with an unknown outcome, most between 14:02 and 14:09.",
+	c := views.Chart{Wide: true, ID: "by-status", Title: "Accepted in the last two hours, by status", Finding: "412 accepted, 12 of them with an unknown outcome, most between 14:02 and 14:09.",
 		Series: []string{"Sent or delivered", "Under way", "Refused or not delivered", "Outcome unknown", "Expired or withdrawn"}}
 	for i := range 24 {
 		at := ago(time.Duration(24-i) * 5 * time.Minute)

@@ -49,7 +49,7 @@ func overview() views.Overview {
 			{Label: "Clock", Value: "In step", Note: "at most 3 ms off", Tone: views.ToneGood},
 		},
 		Flow:    chart("flow", "What became of what was accepted", "8,412 accepted; 0.4 % became unknown, three times the median of the last 7 days.", []string{"Sent or delivered", "Under way", "Refused or not delivered", "Outcome unknown", "Expired or withdrawn"}, ""),
-		Doubts:  chart("doubts", "Doubts opened and settled", "41 opened, 29 settled; 12 are open.", []string{"Opened", "Settled"}, ""),
+		Doubts:  chart("doubts", "Doubts opened and settled", "41 opened, 29 settled; 12 are open.", []string{"Opened", "Settled", "Open"}, ""),
 		Age:     line("age", "Age of the oldest doubt", "Above the limit since 14:07.", []string{"Oldest"}, "min", 5, "limit 5 min"),
 		Latency: line("latency", "How fast main answers", "Half of the answers within 180 ms; the slowest hundredth comes close to the timeout.", []string{"Half of them", "95 %", "99 %"}, "ms", 10000, "timeout"),
 		Wait:    line("wait", "From acceptance to the first call", "Half of them within 3 ms.", []string{"Half of them", "99 %"}, "ms", 0, ""),
@@ -67,8 +67,8 @@ func chart(id, title, finding string, series []string, unit string) views.Chart 
 		if i > 20 {
 			values[3] = 14 - (23-i)*3
 		}
-		if len(series) == 2 {
-			values = []int{(i*7)%4 + i/8, (i * 5) % 3}
+		if len(series) == 3 {
+			values = []int{(i*7)%4 + i/8, (i * 5) % 3, i / 2}
 		}
 		label := clock().In(at).Format("15:04")
 		c.Bars = append(c.Bars, views.Bar{Label: label, Span: clock().In(at).Format("2 Jan 15:04") + " to " + clock().In(at.Add(time.Hour)).Format("15:04"), Values: values[:len(series)], Path: "/notifications?from=" + at.Format("2006-01-02T15:04")})

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"sentonce/dispatch"
+	"sentonce/store"
 	"sentonce/views"
 )
 
@@ -58,7 +59,8 @@ func (s *Server) found(c echo.Context, ids []dispatch.NotificationID) error {
 			Text:  "No notification, attempt, event or message has this id. A number is written with its country code, such as +49 …; ids have to be complete, only the id of a notification may be cut off.",
 			Links: []views.Link{{Text: "All notifications", Path: views.PathNotifications}}}}))
 	case 1:
-		return seeOther(c, views.NotificationPath(ids[0].String()))
+		list := encodePairs(pairs(store.Filter{IDs: ids})) // so that the page has no neighbours but what was found
+		return seeOther(c, withQuery(views.NotificationPath(ids[0].String()), encodePairs([]pair{{"list", list}})))
 	}
 	return seeOther(c, foundIDs(ids))
 }

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"sentonce/dispatch"
 	"sentonce/store"
+	"sentonce/web"
 )
 
 func TestPagesAreGuardedByTheirHeaders(t *testing.T) {
@@ -85,14 +87,22 @@ func TestFieldF68_ForeignFormsAreRefusedAndAnEndedSessionIsTold(t *testing.T) {
 	}
 }
 
+// broken is an engine that has a fault.
+type broken struct{ engine }
+
+func (broken) Status() []dispatch.ProviderStatus { panic("+4915112345678 must not be told") }
+
 func TestFieldF57_AFaultIsOneWholeErrorPageWithItsStatusInTheLog(t *testing.T) {
 	t.Parallel()
-	b := newStaffBench(t, nil) // without an engine: the page of the providers panics
+	b := newStaffBench(t, func(d *web.Deps) { d.Providers, d.Reconciler = broken{}, engine{} })
 	br := b.as(store.RoleAdmin)
 	page := br.get("/providers").wantCode(t, "a page that panics", http.StatusInternalServerError)
 	id := page.header.Get("X-Request-Id")
 	if !strings.Contains(page.body, id) || strings.Count(page.body, "</html>") != 1 || strings.Count(page.body, "<h1") != 1 {
 		t.Errorf("the page is not whole: %s", page.body)
+	}
+	if strings.Contains(page.body+b.log.String(), "+49151") {
+		t.Error("what the panic held is told")
 	}
 	found := false
 	for _, line := range strings.Split(b.log.String(), "\n") {

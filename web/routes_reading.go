@@ -27,6 +27,7 @@ func readingRoutes() []route {
 		{method: post, path: views.PathViews + "/:id/delete", needs: readers(), serve: (*Server).deleteView, body: formBody},
 		{method: get, path: views.PathAudit, needs: auditors, serve: (*Server).showAudit},
 		{method: get, path: views.PathEvidence, needs: auditors, serve: (*Server).showEvidence},
+		{method: get, path: pathEvidenceFile, needs: auditors, serve: (*Server).refuseEvidenceFile},
 
 		{method: get, path: views.PathProviders, needs: everybody(), serve: (*Server).showProviders},
 		{method: get, path: provider + "/pause", needs: pausers, serve: (*Server).askPause},

@@ -14,6 +14,16 @@ func lockOrEye(shown bool) Glyph {
 	return GlyphLock
 }
 
+// tone is that of the head: an open incident outweighs the state.
+func (m Notification) tone() Tone {
+	for _, i := range m.Incidents {
+		if i.ClosedAt.IsZero() {
+			return ToneBad
+		}
+	}
+	return StatusOf(m.Head.State).Tone
+}
+
 // facts are the details of a call that few people need.
 func (a Attempt) facts() []Fact {
 	took := "still under way"

@@ -31,7 +31,7 @@ type Policy struct {
 
 // DefaultPolicy is what an installation has that says nothing.
 func DefaultPolicy() Policy {
-	return Policy{MinRemaining: 5 * time.Second, MaxTTL: 24 * time.Hour, MaxAttempts: 3, MaxSegments: 6, FourEyes: true, KeyRate: 500,
+	return Policy{MinRemaining: 5 * time.Second, MaxTTL: 24 * time.Hour, MaxAttempts: 3, MaxSegments: 10, FourEyes: true, KeyRate: 500,
 		KeyBurst: 1000, ClientRate: 1000, ClientBurst: 2000}
 }
 
@@ -69,7 +69,7 @@ func SettingSpecs() []SettingSpec {
 		durationSetting("min_remaining", time.Second, 5*time.Minute, func(p *Policy) *time.Duration { return &p.MinRemaining }),
 		durationSetting("max_ttl", time.Minute, 7*24*time.Hour, func(p *Policy) *time.Duration { return &p.MaxTTL }),
 		numberSetting("max_attempts", 1, 10, func(p *Policy) *int { return &p.MaxAttempts }),
-		numberSetting("max_segments", 0, 10, func(p *Policy) *int { return &p.MaxSegments }),
+		numberSetting("max_segments", 0, 50, func(p *Policy) *int { return &p.MaxSegments }),
 		switchSetting(SettingFourEyes, func(p *Policy) *bool { return &p.FourEyes }),
 		switchSetting(SettingSupportApproves, func(p *Policy) *bool { return &p.SupportApproves }),
 		countriesSetting(),

@@ -74,6 +74,7 @@ type Deps struct {
 	// TrustedProxies may name the client in X-Forwarded-For. From anybody else the header means nothing.
 	TrustedProxies []netip.Prefix
 	Limits         Limits
+	LimitsNow      func() Limits // the limits of the moment, which replace Limits; nil: they do not change
 	// Deadline bounds the work on one request; 0: 10 s.
 	Deadline time.Duration
 	// Accepting says why admissions are refused at the moment (quarantine, draining); nil: they are not.
@@ -117,5 +118,9 @@ func (d *Deps) check() error {
 		d.Environment = views.Environment{Name: "PRODUCTION", Live: true}
 	}
 	d.Limits = d.Limits.withDefaults()
+	if d.LimitsNow == nil {
+		fixed := d.Limits
+		d.LimitsNow = func() Limits { return fixed }
+	}
 	return nil
 }

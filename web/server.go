@@ -29,9 +29,9 @@ func New(d Deps) (_ *Server, err error) {
 	if err := d.check(); err != nil {
 		return nil, err
 	}
-	s := &Server{deps: d, echo: echo.New(), others: newLimiter(d.Limits), patterns: map[string]bool{},
+	s := &Server{deps: d, echo: echo.New(), others: newLimiter(d.LimitsNow), patterns: map[string]bool{},
 		pages: pageTable{}}
-	gated := gate{Admissions: d.Store, countries: d.Countries, limits: newLimiter(d.Limits), clock: d.Clock}
+	gated := gate{Admissions: d.Store, countries: d.Countries, limits: newLimiter(d.LimitsNow), clock: d.Clock}
 	s.admitter = dispatch.Admitter{Store: gated, Clock: d.Clock, Policy: d.Policy}
 	s.echo.IPExtractor = clientAddress(d.TrustedProxies)
 	s.echo.SchemeExtractor = echo.ExtractSchemeDirect()

@@ -14,9 +14,8 @@ type DecisionView struct {
 	Circumstances dispatch.Circumstances
 	ProposedBy    string // the name behind Circumstances.Open
 	Claim         WorkClaim
-	Lookups       []dispatch.Lookup // about the attempt in question, oldest first
-	Receipts      int               // delivery reports about it
-	Siblings      map[dispatch.Outcome]int
+	Lookups       []dispatch.Lookup           // about the attempt in question, oldest first
+	Receipts      int                         // delivery reports about it
 	Names         map[dispatch.StaffID]string // of the people in it
 }
 
@@ -64,7 +63,7 @@ func (db *DB) DecisionView(ctx context.Context, id dispatch.NotificationID) (v D
 	return v, err
 }
 
-// around reads what is known about an attempt, and how the others of its burst ended.
+// around reads what is known about an attempt.
 func (v *DecisionView) around(q querier, a dispatch.Attempt) error {
 	err := q.rows(`SELECT asked_at, result, candidates, by_kind, by_id FROM lookups WHERE notification = ? AND attempt = ? ORDER BY asked_at, id`,
 		[]any{blob(v.Record.ID), a.Number}, func(scan func(...any) error) error {

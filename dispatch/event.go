@@ -64,7 +64,13 @@ func Actions() []Action {
 		ActionLookupRecorded, ActionReceiptRecorded, ActionReceiptRepeated, ActionReceiptUnmatched, ActionVerdictRecorded, ActionWithdrawn,
 		ActionSubjectWithdrawn, ActionExpired, ActionSetAside, ActionFinalised, ActionIncidentOpened, ActionProviderPaused,
 		ActionProviderResumed, ActionClockStepped, ActionClockConfirmed, ActionServerStarted, ActionServerStopped, ActionClientAdded,
-		ActionAPIKeyAdded, ActionStaffAdded}
+		ActionAPIKeyAdded, ActionStaffAdded,
+		ActionSignedIn, ActionSignInFailed, ActionSignedOut, ActionSessionsEnded, ActionPasswordChanged, ActionTOTPEnrolled,
+		ActionTOTPRemoved, ActionRecoveryCodesMade, ActionStaffInvited, ActionInvitationAccepted, ActionStaffChanged, ActionStaffDisabled,
+		ActionStaffEnabled, ActionAccessRefused,
+		ActionSearched, ActionViewSaved, ActionViewDeleted, ActionAPIKeyRotated, ActionAPIKeyRevoked, ActionSettingChanged,
+		ActionProposalMade, ActionProposalApproved, ActionProposalDeclined, ActionProposalVoided, ActionProposalLapsed, ActionClaimed,
+		ActionClaimReleased, ActionClaimTakenOver, ActionRecipientRevealed, ActionIncidentClosed, ActionBulkStarted, ActionBulkFinished}
 }
 
 // EvidenceKind names the table of the evidence row that an event announces.

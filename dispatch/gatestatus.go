@@ -12,6 +12,7 @@ type ProviderStatus struct {
 	Unavailable bool       // no call can be made now, for its health
 	InFlight    int
 	Concurrency int
+	Timeout     time.Duration // of one call
 	Can         Capabilities
 	LastTaken   time.Time // when it last gave a definite answer about a message; zero: not since the start
 	LastFailed  time.Time // when a call last failed or stayed without a definite answer; zero: not since the start
@@ -24,7 +25,7 @@ func (g *gate) status(mono time.Duration, now time.Time) ProviderStatus {
 	defer g.mu.Unlock()
 	instant := func(reading time.Duration) time.Time { return now.Add(reading - mono) }
 	s := ProviderStatus{Name: g.route.Name, Held: g.held, Cause: g.cause, Breaker: g.breaker.State().String(), Unavailable: unavailable,
-		InFlight: g.inFlight, Concurrency: g.route.Concurrency, Can: g.can}
+		InFlight: g.inFlight, Concurrency: g.route.Concurrency, Timeout: g.route.Timeout, Can: g.can}
 	if mono < g.shutUntil {
 		s.PausedUntil = instant(g.shutUntil)
 	}

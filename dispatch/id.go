@@ -115,6 +115,9 @@ func ParseNotificationID(s string) (NotificationID, error) { return ParseID[noti
 // ParseAttemptID reads "att_…".
 func ParseAttemptID(s string) (AttemptID, error) { return ParseID[attemptKind](s) }
 
+// ParseStaffID reads "stf_…".
+func ParseStaffID(s string) (StaffID, error) { return ParseID[staffKind](s) }
+
 // NewID makes a UUIDv7 from an instant and 10 random bytes. The error is the reader's.
 func NewID[T ~[16]byte](at time.Time, random io.Reader) (T, error) {
 	var b [16]byte

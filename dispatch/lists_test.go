@@ -34,7 +34,7 @@ func TestEveryConstantIsOnItsList(t *testing.T) {
 		"ReceiptStatus": unique(t, "ReceiptStatuses", ReceiptStatuses()), "ReceiptFate": unique(t, "ReceiptFates", ReceiptFates()),
 	}
 	declared := map[string][]string{}
-	for _, file := range []string{"state", "outcome", "verdict", "notification", "event", "admit", "provider", "commands"} {
+	for _, file := range []string{"state", "outcome", "verdict", "notification", "event", "admit", "provider", "commands", "actions_reading", "actions_identity", "actions_deciding"} {
 		src, err := os.ReadFile(file + ".go")
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 // apply stores a change: for each effect first the evidence and the attempt, then the event, whose trigger moves the notification, then what
 // the event allows (the attempt of a claim, the next permit) and the incident.
 func (tx *Tx) apply(r dispatch.Record, c dispatch.Change) error {
+	before := r
 	for _, e := range c.Effects {
 		if err := tx.applyEffect(&r, e); err != nil {
 			return fmt.Errorf("%s of %s: %w", e.Event.Action, r.ID, err)
@@ -18,6 +19,9 @@ func (tx *Tx) apply(r dispatch.Record, c dispatch.Change) error {
 		}
 		r = r.Apply(dispatch.Change{Effects: []dispatch.Effect{e}})
 		tx.announce(r, e)
+	}
+	if before.State == dispatch.StateUnknown && r.Version != before.Version {
+		return tx.endProposals(r, c.Effects[len(c.Effects)-1].Event.By)
 	}
 	return nil
 }

@@ -115,7 +115,8 @@ func strike(t *testing.T, db *sql.DB, query string) error {
 }
 
 func attackedTables() []string {
-	return []string{"notifications", "permits", "attempts", "lookups", "receipts", "verdicts", "incidents", "events", "sealed_messages"}
+	return []string{"notifications", "permits", "attempts", "lookups", "receipts", "verdicts", "incidents", "events", "sealed_messages",
+		"proposals", "settings"}
 }
 
 // digest stands for the content of every table that an invariant is about.
@@ -159,7 +160,8 @@ func dump(t testing.TB, db *sql.DB, query string, args ...any) (all []string) {
 }
 
 func allAttacks() []attack {
-	return slices.Concat(attacksOnIdentity(), attacksOnPermits(), attacksOnCalls(), attacksOnOutcomes(), attacksOnEvents(), attacksOnEvidence())
+	return slices.Concat(attacksOnIdentity(), attacksOnPermits(), attacksOnCalls(), attacksOnOutcomes(), attacksOnEvents(), attacksOnEvidence(),
+		attacksOnDecisions())
 }
 
 func TestRawSQLBreaksNoInvariantWhateverTheConnectionsSettings(t *testing.T) {
@@ -234,7 +236,8 @@ func TestEveryTriggerIsAttacked(t *testing.T) {
 		}
 	}
 	var have []string
-	for _, name := range dump(t, v.copy(t, "foreign_keys(0)"), "SELECT name FROM sqlite_master WHERE type = 'trigger' ORDER BY 1") {
+	for _, name := range dump(t, v.copy(t, "foreign_keys(0)"), `SELECT name FROM sqlite_master
+		WHERE type = 'trigger' AND (sql LIKE '%RAISE(%' OR name IN ('attempts_spend', 'events_move')) ORDER BY 1`) {
 		have = append(have, strings.Trim(name, "[]"))
 	}
 	if named := slices.Sorted(maps.Keys(attacked)); !slices.Equal(have, named) {
@@ -252,7 +255,7 @@ func TestStoppedNotificationGetsNoPermitWithoutTheChecks(t *testing.T) {
 			INSERT INTO events (seq, at, by_kind, by_id, action, notification, from_state, to_state, version, final)
 			SELECT {seq}, {now}, 'worker', '', 'verdict_recorded', id, state, 'accepted', version + 1, 0 FROM notifications WHERE id = {%s};
 			INSERT INTO verdicts (id, notification, attempt, ruling, grade, next, reason_code, evidence_kind, evidence_ref, note, by_kind, by_id, at)
-			SELECT randomblob(16), notification, number, 'not_sent', 'human', 'send_again', '', '', '', '', 'staff', 's', {now} FROM attempts
+			SELECT randomblob(16), notification, number, 'not_sent', 'provider_denied', 'send_again', '', '', '', '', 'worker', '', {now} FROM attempts
 			WHERE notification = {%[1]s} AND outcome <> 'accepted';
 			INSERT INTO permits (notification, n, granted_at) SELECT notification, max(n) + 1, {now} FROM permits
 			WHERE notification = {%[1]s}`, name)) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"io/fs"
 
+	"sentonce/dispatch"
 	"sentonce/store/seal"
 )
 
@@ -58,4 +59,37 @@ func (db *DB) Watchers() (n int) {
 		n += len(all)
 	}
 	return n
+}
+
+// Statement is a query with its values.
+type Statement struct {
+	SQL  string
+	Args []any
+}
+
+// ListStatements are the ways in which a list could be read.
+func (db *DB) ListStatements(_ context.Context, f Filter, before dispatch.NotificationID) (all []Statement) {
+	for _, s := range f.candidates() {
+		query, args := s.ids(before, dispatch.NotificationID{}, 51)
+		all = append(all, Statement{query, args})
+	}
+	return all
+}
+
+// SearchStatements are the ways in which a text is searched for.
+func (db *DB) SearchStatements(text string) (all []Statement) {
+	for _, s := range searches(text) {
+		all = append(all, Statement{s.query, s.args})
+	}
+	return all
+}
+
+// AuditStatement is how a stretch of the log is read.
+func (db *DB) AuditStatement(ctx context.Context, f AuditFilter, c AuditCut) (query string, args []any) {
+	a := auditQuery{f: f, cut: c}
+	if err := db.snapshot(ctx, func(q querier) error { return a.bound(q) }); err != nil {
+		return err.Error(), nil
+	}
+	query, args = a.statement()
+	return `SELECT ` + eventColumns + ` ` + query, args
 }

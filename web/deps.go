@@ -11,6 +11,8 @@ import (
 
 	"sentonce/dispatch"
 	"sentonce/dispatch/phone"
+	"sentonce/store"
+	"sentonce/views"
 )
 
 // Store is what the API needs of the store.
@@ -72,10 +74,23 @@ type Deps struct {
 	// TrustedProxies may name the client in X-Forwarded-For. From anybody else the header means nothing.
 	TrustedProxies []netip.Prefix
 	Limits         Limits
+	LimitsNow      func() Limits // the limits of the moment, which replace Limits; nil: they do not change
 	// Deadline bounds the work on one request; 0: 10 s.
 	Deadline time.Duration
 	// Accepting says why admissions are refused at the moment (quarantine, draining); nil: they are not.
 	Accepting func() error
+	// Staff is the staff app's share of the store; nil: there is no staff app, and its addresses do not exist.
+	Staff StaffStore
+	// Providers and Reconciler are the engine as the pages see it: what is paused and failing, and "ask the provider now".
+	Providers  Providers
+	Reconciler Reconciler
+	// Calls is how long the latest calls took; Settings is the policy of the moment, which the settings page changes; ClockPaused says that
+	// dispatch waits for the clock. Each may be nil.
+	Calls       *CallWindow
+	Settings    *store.PolicyCell
+	ClockPaused func() bool
+	Environment views.Environment // shown on every page; zero: PRODUCTION
+	Version     string            // of this binary, for the foot of the pages
 	// Draining is closed when the server begins to stop: waiting requests are answered at once.
 	Draining <-chan struct{}
 }
@@ -99,6 +114,13 @@ func (d *Deps) check() error {
 	if d.Accepting == nil {
 		d.Accepting = func() error { return nil }
 	}
+	if d.Environment == (views.Environment{}) {
+		d.Environment = views.Environment{Name: "PRODUCTION", Live: true}
+	}
 	d.Limits = d.Limits.withDefaults()
+	if d.LimitsNow == nil {
+		fixed := d.Limits
+		d.LimitsNow = func() Limits { return fixed }
+	}
 	return nil
 }

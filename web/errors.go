@@ -121,6 +121,10 @@ const problemJSON = "application/problem+json"
 
 // answerError writes the problem for an error, and its cause into the log when the fault is ours. An answer that has begun is left alone.
 func (s *Server) answerError(err error, c echo.Context) {
+	if s.wantsPage(c) {
+		s.answerErrorPage(err, c)
+		return
+	}
 	f, cl := classify(err), callOf(c)
 	s.logFailure(c, f)
 	if c.Response().Committed {

@@ -40,20 +40,26 @@ const maxBuckets = 10_000
 
 // limiter holds the buckets of keys and clients.
 type limiter struct {
-	limits Limits
+	now    func() Limits
+	limits Limits // as last looked at
 	mu     sync.Mutex
 	keys   map[string]*rate.Limiter // by the id of the API key as an actor
 	owners map[dispatch.ClientID]*rate.Limiter
 }
 
-func newLimiter(l Limits) *limiter {
-	return &limiter{limits: l, keys: map[string]*rate.Limiter{}, owners: map[dispatch.ClientID]*rate.Limiter{}}
+func newLimiter(now func() Limits) *limiter {
+	return &limiter{now: now, limits: now().withDefaults(), keys: map[string]*rate.Limiter{}, owners: map[dispatch.ClientID]*rate.Limiter{}}
 }
 
 // take takes one token from each bucket, or none and returns how long to wait.
 func (l *limiter) take(by dispatch.Actor, client dispatch.ClientID, now time.Time) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if limits := l.now().withDefaults(); limits != l.limits { // the settings have changed: everybody begins with a full bucket
+		l.limits = limits
+		clear(l.keys)
+		clear(l.owners)
+	}
 	mine := bucket(l.keys, by.ID, l.limits.PerKey, now).ReserveN(now, 1)
 	ours := bucket(l.owners, client, l.limits.PerClient, now).ReserveN(now, 1)
 	wait = max(mine.DelayFrom(now), ours.DelayFrom(now))

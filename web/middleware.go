@@ -22,13 +22,20 @@ func (s *Server) outer() []echo.MiddlewareFunc {
 
 // inner is what a request for a route passes after that.
 func (s *Server) inner(rt route) []echo.MiddlewareFunc {
+	if rt.needs.isPage() {
+		return []echo.MiddlewareFunc{s.refuseForeign, s.limitBody(rt.body), s.limitTime(rt.holds), s.signedIn(rt.needs)}
+	}
 	return []echo.MiddlewareFunc{s.limitBody(rt.body), s.limitTime(rt.holds), s.authenticate(rt.needs), s.limitRate(rt)}
 }
 
 // call is what is known of a request beside the request itself.
 type call struct {
-	id  string // of the request, ours
-	key dispatch.APIKey
+	id      string // of the request, ours
+	key     dispatch.APIKey
+	who     *person         // of a page: who is signed in
+	session context.Context // of a page: holds the session; nil: there is none
+
+	mustEnrol bool // the person needs a second factor before anything else
 }
 
 type callKey struct{}
@@ -70,6 +77,9 @@ func (s *Server) logAccess(next echo.HandlerFunc) echo.HandlerFunc {
 		res, cl, method, pattern := c.Response(), callOf(c), knownMethod(c.Request().Method), s.pattern(c)
 		attrs := []slog.Attr{slog.String("request_id", cl.id), slog.String("method", method), slog.String("route", pattern),
 			slog.Int("status", res.Status), slog.Int64("bytes", res.Size), slog.Duration("took", took), slog.String("from", c.RealIP())}
+		if cl.who != nil {
+			attrs = append(attrs, slog.String("staff", cl.who.ID.String()))
+		}
 		if !cl.key.ID.IsZero() {
 			attrs = append(attrs, slog.String("client", cl.key.Client.String()), slog.String("key", cl.key.ID.String()))
 		}

@@ -19,22 +19,24 @@ type route struct {
 	ownLimit     bool          // the handler applies the rate limit itself
 }
 
-// access is what a route demands. The zero value admits nobody: a route that forgets it does not start.
-type access struct {
-	open  bool           // nothing, or its handler authenticates the request in its own way
-	scope dispatch.Scope // an API key with this scope
-}
-
-func open() access                    { return access{open: true} }
-func key(scope dispatch.Scope) access { return access{scope: scope} }
-
 const (
 	apiBody     = 16 << 10 // of a command
 	receiptBody = 64 << 10 // of a provider's call-back
+	formBody    = 64 << 10 // of a form of the staff app
 )
 
-// routes is every address of the service.
-func routes() []route {
+// routes is every address of the service: the API's and, where there is a staff app, its pages.
+func routes(staff bool) []route {
+	all := apiRoutes()
+	if staff {
+		all = append(all, accountRoutes()...)
+		all = append(all, readingRoutes()...)
+		all = append(all, decidingRoutes()...)
+	}
+	return all
+}
+
+func apiRoutes() []route {
 	const get, post = http.MethodGet, http.MethodPost
 	return []route{
 		{method: post, path: "/v1/notifications", needs: key(dispatch.ScopeAdmit), serve: (*Server).admit, body: apiBody, ownLimit: true},

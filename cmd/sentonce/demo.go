@@ -17,6 +17,7 @@ import (
 	"sentonce/dispatch"
 	"sentonce/store"
 	"sentonce/store/seal"
+	"sentonce/views"
 )
 
 type demoCmd struct {
@@ -41,6 +42,7 @@ type demo struct {
 	sim    *sim.Server
 	server *server
 	shop   shop // a storefront
+	logins []login
 	print  printer
 }
 
@@ -81,13 +83,17 @@ func (d *demo) start(ctx context.Context, address, dir string, on console) error
 	}
 	tuneMemory(on.env)
 	d.server, err = start(ctx, setup{cfg: cfg, listener: listener, log: newLogger(on.err, cfg.LogLevel),
-		env: func(name string) (string, bool) { return d.sim.AuthToken(), name == demoTokenEnv }})
+		environment: views.Environment{Name: "DEMO"},
+		env:         func(name string) (string, bool) { return d.sim.AuthToken(), name == demoTokenEnv }})
 	if err != nil {
 		return err
 	}
 	d.shop = shop{base: cfg.PublicURL.String()}
 	if d.shop.key, err = d.client(ctx, "shop"); err == nil {
 		_, err = d.client(ctx, "travel")
+	}
+	if err == nil {
+		d.logins, err = hire(ctx, d.server.db)
 	}
 	if err != nil {
 		return errors.Join(err, d.server.release(ctx))

@@ -41,6 +41,9 @@ func (p *printer) intro(d *demo) {
   service    %s  (its API: /openapi.yaml, its figures: /metrics)
   provider   %s  a simulator that fails on demand
   control    %s  its page: break it, and see what it really took
+  staff      %s/login  the pages for people, as one of
+
+%s
 
 Post an event from another terminal. Paste it twice: the second answer is the same record, and nothing is sent again.
 
@@ -60,7 +63,7 @@ Break the provider, then post with another event_id and idempotency_key, and rea
 %s
 
 Now watch: these events show every kind of outcome within half a minute.
-`, d.shop.base, d.sim.BaseURL(), d.sim.ControlURL(), indent(d.postCommand()), indent(d.readCommand()), indent(d.breakCommand()), patterns())
+`, d.shop.base, d.sim.BaseURL(), d.sim.ControlURL(), d.shop.base, staffLines(d.logins), indent(d.postCommand()), indent(d.readCommand()), indent(d.breakCommand()), patterns())
 }
 
 func (p *printer) outro() {

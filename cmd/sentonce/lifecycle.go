@@ -88,6 +88,7 @@ func (s *server) begin(ctx context.Context, end context.CancelCauseFunc) *loops 
 		"reconciler": func() error { return s.reconciler.Run(ctx) },
 		"sweeper":    func() error { return s.sweeper.Run(ctx) },
 		"clock":      func() error { return s.clock.Run(ctx, s.db, s.log, s.pool.Wake) },
+		"bulks":      func() error { return s.bulks(ctx) },
 		"http":       s.serveHTTP,
 	} {
 		l.wg.Go(func() {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"sentonce/dispatch/phone"
 	"sentonce/store"
 	"sentonce/store/seal"
+	"sentonce/views"
 	"sentonce/web"
 )
 
@@ -26,6 +28,8 @@ type setup struct {
 	listener net.Listener // nil: cfg.Listen is opened; it belongs to the server from the start on, also when that fails
 	// between stands between the pool and the store; nil: nothing does. The crash tests die there, before and after each commit.
 	between func(dispatch.Queue) dispatch.Queue
+	// environment is what the pages call this installation; zero: PRODUCTION.
+	environment views.Environment
 }
 
 // server is the running service: everything between the data directory's lock and the last commit.
@@ -40,8 +44,11 @@ type server struct {
 	reconciler *dispatch.Reconciler
 	sweeper    *dispatch.Sweeper
 	http       *http.Server
+	bulks      func(context.Context) error // carries out decisions for many
 	draining   chan struct{}
-	stopBy     time.Time // when a stop that was asked for has to be over; set once, by run
+	stopBy     time.Time         // when a stop that was asked for has to be over; set once, by run
+	policy     *store.PolicyCell // of the moment: the settings page changes it
+	calls      *web.CallWindow
 }
 
 // errDraining is why a server that stops takes no admissions.
@@ -75,7 +82,7 @@ func start(ctx context.Context, from setup) (_ *server, err error) {
 	if err := s.open(ctx, master); err != nil {
 		return nil, err
 	}
-	return s, s.build()
+	return s, s.build(ctx)
 }
 
 // listen opens the address, so that a wrong one is told before anything is changed. Whoever connects now waits until run.
@@ -91,8 +98,14 @@ func (s *server) listen() (err error) {
 
 // open opens the store, raises the clock to its newest time, and makes doubts of the calls that a dead process left pending (I9).
 func (s *server) open(ctx context.Context, master *seal.Master) error {
-	s.bells = &bells{clock: s.clock, minLife: s.cfg.Dispatch.MinRemaining}
+	s.policy, s.calls = &store.PolicyCell{}, &web.CallWindow{}
+	s.policy.Set(seedPolicy(s.cfg))
+	s.bells = &bells{clock: s.clock, minLife: func() time.Duration { return s.policy.Get().MinRemaining }}
 	c := storeConfig(s.cfg, master, s.clock, s.log)
+	c.Terms = func() store.SendPolicy {
+		p := s.policy.Get()
+		return store.SendPolicy{MinRemaining: p.MinRemaining, MaxAttempts: p.MaxAttempts}
+	}
 	c.OnCommit = s.bells.ring
 	var err error
 	if s.db, err = store.Open(ctx, c); err != nil {
@@ -103,6 +116,9 @@ func (s *server) open(ctx context.Context, master *seal.Master) error {
 		return err
 	}
 	s.clock.NotBefore(last)
+	if err := s.db.SeedSettings(ctx, seedPolicy(s.cfg), s.policy); err != nil {
+		return err
+	}
 	found, err := s.db.Recover(ctx, s.scheduleOf)
 	if err != nil {
 		return fmt.Errorf("recover: %w", err)
@@ -124,7 +140,7 @@ func (s *server) scheduleOf(provider string) []time.Duration {
 }
 
 // build makes the engine and the web server on top of the store.
-func (s *server) build() (err error) {
+func (s *server) build(ctx context.Context) (err error) {
 	version, _ := version()
 	metrics := web.NewMetrics(version, figures(s.db))
 	receipts := s.db.References()
@@ -134,12 +150,15 @@ func (s *server) build() (err error) {
 	}
 	s.pool, err = dispatch.NewPool(dispatch.PoolConfig{
 		Queue: queue, Journal: s.db, Clock: s.clock, Logger: s.log, Workers: s.cfg.Dispatch.Workers, Routes: s.routes,
-		MinRemaining: s.cfg.Dispatch.MinRemaining, Observer: observer{metrics}, Paused: s.clock.Paused,
+		Observer: observer{metrics, s.calls}, Paused: s.clock.Paused, // the least life is the claim's to look at: it can change
 		ReceiptURL: func(route string, r dispatch.Reference) string {
 			return s.cfg.ReceiptAddress(route) + "?ref=" + receipts.Sign(r)
 		},
 	})
 	if err != nil {
+		return err
+	}
+	if err := s.applyHolds(ctx); err != nil {
 		return err
 	}
 	for _, p := range s.pool.Status() {
@@ -158,26 +177,64 @@ func (s *server) build() (err error) {
 	return s.buildWeb(metrics, receipts)
 }
 
+// applyHolds keeps the providers shut that people have paused, before anything is sent. One that is not configured any more has no calls to
+// stop.
+func (s *server) applyHolds(ctx context.Context) error {
+	holds, err := s.db.ProviderHolds(ctx)
+	if err != nil {
+		return fmt.Errorf("paused providers: %w", err)
+	}
+	for _, h := range holds {
+		if s.pool.Hold(h.Provider, true) {
+			s.log.Warn("a provider is paused by a person", "provider", h.Provider, "since", h.At)
+		}
+	}
+	return nil
+}
+
 func (s *server) buildWeb(metrics *web.Metrics, references dispatch.ReferenceSigner) error {
-	policy := dispatch.Policy{MinRemaining: s.cfg.Dispatch.MinRemaining, MaxTTL: s.cfg.Dispatch.MaxTTL}
-	limits := s.cfg.Limits
+	v, _ := version()
 	handler, err := web.New(web.Deps{
 		Store: s.db, Clock: s.clock, Random: rand.Reader, Log: s.log, Metrics: metrics, References: references,
-		Policy:         func() dispatch.Policy { return policy },
-		Countries:      func() phone.Countries { return s.cfg.Countries },
+		Policy: func() dispatch.Policy {
+			p := s.policy.Get()
+			return dispatch.Policy{MinRemaining: p.MinRemaining, MaxTTL: p.MaxTTL, MaxSegments: p.MaxSegments}
+		},
+		Countries:      func() phone.Countries { return s.policy.Get().Countries },
 		Receipts:       receiptReaders(s.routes),
 		PublicURL:      &s.cfg.PublicURL.URL,
 		TrustedProxies: s.cfg.TrustedProxies,
-		Limits: web.Limits{PerKey: web.Limit{PerSecond: limits.KeyRate, Burst: limits.KeyBurst},
-			PerClient: web.Limit{PerSecond: limits.ClientRate, Burst: limits.ClientBurst}},
-		Accepting: s.accepting,
-		Draining:  s.draining,
+		LimitsNow: func() web.Limits {
+			p := s.policy.Get()
+			return web.Limits{PerKey: web.Limit{PerSecond: float64(p.KeyRate), Burst: p.KeyBurst},
+				PerClient: web.Limit{PerSecond: float64(p.ClientRate), Burst: p.ClientBurst}}
+		},
+		Calls:       s.calls,
+		Settings:    s.policy,
+		ClockPaused: s.clock.Paused,
+		Accepting:   s.accepting,
+		Draining:    s.draining,
+		Staff:       s.db,
+		Providers:   s.pool,
+		Reconciler:  s.reconciler,
+		Environment: s.environment,
+		Version:     v,
 	})
 	if err != nil {
 		return err
 	}
-	s.http = newHTTPServer(handler, s.log)
+	s.http, s.bulks = newHTTPServer(handler, s.log), handler.RunBulks
 	return nil
+}
+
+// seedPolicy is the policy that the configuration file says. It counts where the settings page has not changed it.
+func seedPolicy(cfg config.Config) store.Policy {
+	p := store.DefaultPolicy()
+	p.MinRemaining, p.MaxTTL, p.MaxAttempts = cfg.Dispatch.MinRemaining, cfg.Dispatch.MaxTTL, cfg.Dispatch.MaxAttempts
+	p.Countries = cfg.Countries
+	p.KeyRate, p.KeyBurst = int(math.Ceil(cfg.Limits.KeyRate)), cfg.Limits.KeyBurst
+	p.ClientRate, p.ClientBurst = int(math.Ceil(cfg.Limits.ClientRate)), cfg.Limits.ClientBurst
+	return p
 }
 
 // accepting is nil until the server stops.

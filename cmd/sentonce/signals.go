@@ -14,7 +14,7 @@ const sweepHorizon = 6 * time.Second
 // bells turns what a commit has made possible into wake-ups. The store is open before there is anybody to wake, so the engine is hung up later.
 type bells struct {
 	clock    dispatch.Clock
-	minLife  time.Duration // an unsent life ends that long before its expiry
+	minLife  func() time.Duration // an unsent life ends that long before its expiry
 	sleepers atomic.Pointer[sleepers]
 }
 
@@ -35,7 +35,7 @@ func (b *bells) ring(s store.Signal) {
 	if s.Doubt {
 		who.reconciler.Wake()
 	}
-	if !s.EndsAt.IsZero() && s.EndsAt.Add(-b.minLife).Sub(b.clock.Now()) < sweepHorizon {
+	if !s.EndsAt.IsZero() && s.EndsAt.Add(-b.minLife()).Sub(b.clock.Now()) < sweepHorizon {
 		who.sweeper.Wake()
 	}
 }

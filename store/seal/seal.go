@@ -112,11 +112,12 @@ const (
 	KeyText      = "text"
 	KeyAPIKey    = "api_key"
 	KeyReference = "reference"
+	KeyStaff     = "staff"
 )
 
 // IndexKeyNames lists the names.
 func IndexKeyNames() []string {
-	return []string{KeyRecipient, KeySubject, KeyText, KeyAPIKey, KeyReference}
+	return []string{KeyRecipient, KeySubject, KeyText, KeyAPIKey, KeyReference, KeyStaff}
 }
 
 // NewIndex takes the unwrapped keys by name.

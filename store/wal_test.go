@@ -67,19 +67,7 @@ func TestFieldF44_ForeignReaderCannotGrowTheJournalForEver(t *testing.T) {
 	t.Parallel()
 	s := shortWAL(t, 20<<20)
 	end := beside(t, s)
-	refused := dispatch.Admission{}
-	eventually(t, "a refusal", func() bool {
-		for range 20 {
-			refused = s.Admission()
-			if _, _, err := s.Admit(t.Context(), refused); err != nil {
-				if !errors.Is(err, dispatch.ErrUnavailable) {
-					t.Fatal(err)
-				}
-				return true
-			}
-		}
-		return false
-	})
+	refused := untilRefused(t, s)
 	if size := walSize(t, s); size > 24<<20 {
 		t.Errorf("the journal has %d KiB", size>>10)
 	}
@@ -95,6 +83,31 @@ func TestFieldF44_ForeignReaderCannotGrowTheJournalForEver(t *testing.T) {
 		_, _, err := s.Admit(t.Context(), s.Admission())
 		return err == nil && s.WALBytes() <= 8<<20
 	})
+}
+
+// untilRefused admits in parallel until one is refused.
+func untilRefused(t *testing.T, s *storetest.Store) (refused dispatch.Admission) {
+	t.Helper()
+	eventually(t, "a refusal", func() bool {
+		var mu sync.Mutex
+		var admitting sync.WaitGroup
+		for range 50 {
+			a := s.Admission()
+			admitting.Go(func() {
+				if _, _, err := s.Admit(t.Context(), a); err != nil {
+					if !errors.Is(err, dispatch.ErrUnavailable) {
+						t.Error(err)
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					refused = a
+				}
+			})
+		}
+		admitting.Wait()
+		return refused.IdempotencyKey != ""
+	})
+	return refused
 }
 
 func TestJournalStaysShortUnderLoadWithReadersOfOurOwn(t *testing.T) {

@@ -85,29 +85,25 @@ func TestFieldF44_ForeignReaderCannotGrowTheJournalForEver(t *testing.T) {
 	})
 }
 
-// untilRefused admits in parallel until one is refused.
-func untilRefused(t *testing.T, s *storetest.Store) (refused dispatch.Admission) {
+// untilRefused fills the journal with large writes until an admission is refused.
+func untilRefused(t *testing.T, s *storetest.Store) dispatch.Admission {
 	t.Helper()
-	eventually(t, "a refusal", func() bool {
-		var mu sync.Mutex
-		var admitting sync.WaitGroup
-		for range 50 {
-			a := s.Admission()
-			admitting.Go(func() {
-				if _, _, err := s.Admit(t.Context(), a); err != nil {
-					if !errors.Is(err, dispatch.ErrUnavailable) {
-						t.Error(err)
-					}
-					mu.Lock()
-					defer mu.Unlock()
-					refused = a
-				}
-			})
+	for range 100 {
+		err := s.Write(t.Context(), "ballast", func(tx *store.Tx) error {
+			_, err := tx.Exec(`INSERT OR REPLACE INTO index_keys VALUES ('ballast', 0, zeroblob(1000000))`)
+			return err
+		})
+		a := s.Admission()
+		_, _, admitErr := s.Admit(t.Context(), a)
+		switch {
+		case errors.Is(admitErr, dispatch.ErrUnavailable):
+			return a
+		case err != nil || admitErr != nil:
+			t.Fatal(err, admitErr)
 		}
-		admitting.Wait()
-		return refused.IdempotencyKey != ""
-	})
-	return refused
+	}
+	t.Fatal("a hundred large writes were taken")
+	return dispatch.Admission{}
 }
 
 func TestJournalStaysShortUnderLoadWithReadersOfOurOwn(t *testing.T) {

@@ -2,9 +2,9 @@
 
 .PHONY: demo test check format generate bench
 
-# The service and a simulated provider on this machine; nothing to install, nothing kept.
+# The service and a simulated provider on this machine; nothing to install, nothing kept. Ctrl-C is how it ends, and `go run` answers that with 1.
 demo:
-	go run ./cmd/sentonce demo
+	@trap ended=1 INT; go run ./cmd/sentonce demo || [ -n "$$ended" ]
 
 # Everything that a merge has to pass; .ci/run calls this. The tests need nothing but Go.
 test: check

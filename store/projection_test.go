@@ -22,7 +22,7 @@ func TestStoreIsTheProjectionOfItsEvents(t *testing.T) {
 	s := storetest.Open(t)
 	histories := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		if histories++; histories > atMost(1_000_000, 10) {
+		if histories++; histories > atMost(1_000_000, 4) {
 			return
 		}
 		w := &world{T: rt, s: s, ctx: t.Context(), heard: map[string]bool{}}

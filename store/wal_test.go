@@ -67,19 +67,7 @@ func TestFieldF44_ForeignReaderCannotGrowTheJournalForEver(t *testing.T) {
 	t.Parallel()
 	s := shortWAL(t, 20<<20)
 	end := beside(t, s)
-	refused := dispatch.Admission{}
-	eventually(t, "a refusal", func() bool {
-		for range 20 {
-			refused = s.Admission()
-			if _, _, err := s.Admit(t.Context(), refused); err != nil {
-				if !errors.Is(err, dispatch.ErrUnavailable) {
-					t.Fatal(err)
-				}
-				return true
-			}
-		}
-		return false
-	})
+	refused := untilRefused(t, s)
 	if size := walSize(t, s); size > 24<<20 {
 		t.Errorf("the journal has %d KiB", size>>10)
 	}
@@ -95,6 +83,27 @@ func TestFieldF44_ForeignReaderCannotGrowTheJournalForEver(t *testing.T) {
 		_, _, err := s.Admit(t.Context(), s.Admission())
 		return err == nil && s.WALBytes() <= 8<<20
 	})
+}
+
+// untilRefused fills the journal with large writes until an admission is refused.
+func untilRefused(t *testing.T, s *storetest.Store) dispatch.Admission {
+	t.Helper()
+	for range 100 {
+		err := s.Write(t.Context(), "ballast", func(tx *store.Tx) error {
+			_, err := tx.Exec(`INSERT OR REPLACE INTO index_keys VALUES ('ballast', 0, zeroblob(1000000))`)
+			return err
+		})
+		a := s.Admission()
+		_, _, admitErr := s.Admit(t.Context(), a)
+		switch {
+		case errors.Is(admitErr, dispatch.ErrUnavailable):
+			return a
+		case err != nil || admitErr != nil:
+			t.Fatal(err, admitErr)
+		}
+	}
+	t.Fatal("a hundred large writes were taken")
+	return dispatch.Admission{}
 }
 
 func TestJournalStaysShortUnderLoadWithReadersOfOurOwn(t *testing.T) {

@@ -163,8 +163,9 @@ func TestDoctorTellsWhatToDo(t *testing.T) {
 		"a good one":           {func(*testing.T, *site) {}, exitOK, "an event could be stored now"},
 		"no configuration":     {func(_ *testing.T, s *site) { s.config += ".not" }, exitFailure, "sentonce init"},
 		"a slip in it":         {func(t *testing.T, s *site) { change(t, *s, `listen`, `lisen`) }, exitFailure, "line 1: lisen"},
-		"no token":             {func(_ *testing.T, s *site) { s.token = "" }, exitFailure, "TOKEN is empty"},
-		"an open key file":     {func(t *testing.T, s *site) { chmod(t, s.dir, "master.key", 0o644) }, exitFailure, "chmod 600"},
+		"no token":             {func(_ *testing.T, s *site) { s.token = "" }, exitFailure, "environment of this shell, a running server has its own: set TOKEN"},
+		"an open key file":     {func(t *testing.T, s *site) { chmod(t, s.dir, "master.key", 0o644) }, exitFailure, "→ chmod 600 "},
+		"no key file":          {func(t *testing.T, s *site) { remove(t, s.dir, "master.key") }, exitFailure, "→ restore it from your copy; for a new"},
 		"another key":          {func(t *testing.T, s *site) { otherKey(t, *s) }, exitFailure, "belongs to this database"},
 		"an open data folder":  {func(t *testing.T, s *site) { chmod(t, s.dir, "data", 0o755) }, exitOK, "chmod 700"},
 		"no database":          {func(t *testing.T, s *site) { change(t, *s, "[dispatch]", "data_dir = \"d2\"\n[dispatch]") }, exitOK, "sentonce migrate"},
@@ -172,7 +173,8 @@ func TestDoctorTellsWhatToDo(t *testing.T) {
 		"an address for all":   {func(t *testing.T, s *site) { change(t, *s, "http://127.0.0.1:", "http://sms.example.org:") }, exitOK, "is not https"},
 		"a newer database":     {func(t *testing.T, s *site) { newer(t, *s) }, exitFailure, "version that made the database"},
 		"a clock far behind":   {func(t *testing.T, s *site) { future(t, *s) }, exitFailure, "behind the newest record"},
-		"a data folder a file": {func(t *testing.T, s *site) { change(t, *s, "[dispatch]", "data_dir = \"master.key\"\n[dispatch]") }, exitFailure, "data_dir"},
+		"a data folder a file": {func(t *testing.T, s *site) { change(t, *s, "[dispatch]", "data_dir = \"master.key\"\n[dispatch]") }, exitFailure, "master.key is a file, not a folder"},
+		"a file above it":      {func(t *testing.T, s *site) { change(t, *s, "[dispatch]", "data_dir = \"master.key/d\"\n[dispatch]") }, exitFailure, "master.key is a file, not a folder"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -194,6 +196,13 @@ func TestDoctorTellsWhatToDo(t *testing.T) {
 func chmod(t *testing.T, dir, name string, mode os.FileMode) {
 	t.Helper()
 	if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func remove(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(dir, name)); err != nil {
 		t.Fatal(err)
 	}
 }

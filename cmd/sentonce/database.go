@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -49,6 +50,9 @@ func (c migrateCmd) Run(ctx context.Context, on console) (err error) {
 
 // takeDirectory makes the data directory where it is missing, and takes its lock.
 func takeDirectory(dir string) (*store.Lock, error) {
+	if file := fileInTheWay(dir); file != "" {
+		return nil, fmt.Errorf("data directory: %s is a file, not a folder", file)
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
@@ -57,6 +61,19 @@ func takeDirectory(dir string) (*store.Lock, error) {
 		return nil, fmt.Errorf("%w: a server, a migration or a restore is running there; one process at a time", err)
 	}
 	return lock, err
+}
+
+// fileInTheWay is the file that stands where a folder, or one of the folders that lead to it, has to be; "" when there is none.
+func fileInTheWay(dir string) string {
+	for path := filepath.Clean(dir); ; path = filepath.Dir(path) {
+		info, err := os.Stat(path)
+		switch {
+		case err == nil && !info.IsDir():
+			return path
+		case err == nil, path == filepath.Dir(path):
+			return ""
+		}
+	}
 }
 
 // newestStep is the number of the newest step of this binary's schema, as its file name has it.
@@ -74,6 +91,9 @@ func useStore(ctx context.Context, cfg config.Config, f func(*store.DB) error) (
 	master, err := seal.ReadKeyFile(cfg.KeyFile)
 	if err != nil {
 		return err
+	}
+	if file := fileInTheWay(cfg.DataDir); file != "" {
+		return fmt.Errorf("data directory: %s is a file, not a folder", file)
 	}
 	clock := dispatch.NewSteadyClock(dispatch.NewMachineBase())
 	db, err := store.Open(ctx, storeConfig(cfg, master, clock, slog.New(slog.DiscardHandler)))

@@ -68,6 +68,9 @@ func (c demoCmd) Run(ctx context.Context, on console) (err error) {
 	err = d.server.run(ctx)
 	stop()
 	story.Wait()
+	if err == nil {
+		d.print.farewell()
+	}
 	return err
 }
 

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sentonce/dispatch"
 )
@@ -21,7 +24,7 @@ func TestDemoShowsEveryOutcomeAndItsCommandsWorkWhenPasted(t *testing.T) {
 	if len(commands) != 3 {
 		t.Fatalf("the demo prints %d commands, want 3:\n%s", len(commands), r.out)
 	}
-	post, read, broken := commands[0], commands[1], commands[2]
+	post, read, lose := commands[0], commands[1], commands[2]
 	status, header, first := post.run(t)
 	if status != http.StatusAccepted || header.Get("Idempotency-Replayed") != "" {
 		t.Errorf("the command to post answers %d: %s", status, first)
@@ -46,11 +49,19 @@ func TestDemoShowsEveryOutcomeAndItsCommandsWorkWhenPasted(t *testing.T) {
 			t.Errorf("the demo never shows %q", words)
 		}
 	}
-	if status, _, body := broken.run(t); status != http.StatusOK || !strings.Contains(body, "accept_then_drop") {
-		t.Errorf("the command to break the provider answers %d: %s", status, body)
+	if status, _, body := lose.run(t); status != http.StatusOK || !strings.Contains(body, numberLost) {
+		t.Errorf("the command to lose an answer answers %d: %s", status, body)
 	}
-	if code := r.stop(t); code != exitOK || strings.Contains(told, "failed:") {
-		t.Errorf("exit code %d, log %q:\n%s", code, r.log, told)
+	lost := post.replace("my-reset-1", "my-reset-2").replace("my-key-1", "my-key-2").replace("+4915112345678", numberLost)
+	if status, _, body := lost.run(t); status != http.StatusAccepted {
+		t.Errorf("the event whose answer is lost: %d: %s", status, body)
+	}
+	seen := followed(t, read.replace("my-reset-1", "my-reset-2"), dispatch.StateSent)
+	if !slices.Equal(seen, []dispatch.State{dispatch.StateDispatching, dispatch.StateUnknown, dispatch.StateSent}) {
+		t.Errorf("a lost answer shows %v", seen)
+	}
+	if code := r.stop(t); code != exitOK || strings.Contains(told, "failed:") || !strings.HasSuffix(r.out.String(), "\nstopped; nothing was kept\n") {
+		t.Errorf("exit code %d, log %q:\n%s", code, r.log, r.out)
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) != 0 {
 		t.Errorf("the demo left %v behind, %v", filepath.Join(temp), left)
@@ -59,6 +70,38 @@ func TestDemoShowsEveryOutcomeAndItsCommandsWorkWhenPasted(t *testing.T) {
 
 // command is a curl command, taken apart as a shell and curl would.
 type command struct{ words []string }
+
+// replace is the command with other words in it, as a person would edit it.
+func (c command) replace(old, new string) command {
+	words := slices.Clone(c.words)
+	for i, word := range words {
+		words[i] = strings.ReplaceAll(word, old, new)
+	}
+	return command{words}
+}
+
+// followed runs a command that reads one notification, until it is in a state, and returns the states that were seen, accepted left out.
+func followed(t *testing.T, read command, last dispatch.State) (seen []dispatch.State) {
+	t.Helper()
+	tick, late := time.NewTicker(50*time.Millisecond), time.After(patience)
+	defer tick.Stop()
+	for len(seen) == 0 || seen[len(seen)-1] != last {
+		_, _, body := read.run(t)
+		var found struct{ Notifications []news }
+		if err := json.Unmarshal([]byte(body), &found); err != nil || len(found.Notifications) != 1 {
+			t.Fatalf("reading answers %v: %s", err, body)
+		}
+		if state := found.Notifications[0].State; state != dispatch.StateAccepted && !slices.Contains(seen, state) {
+			seen = append(seen, state)
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("%v was not followed by %s in time", seen, last)
+		}
+	}
+	return seen
+}
 
 // pasted finds the curl commands of a text.
 func pasted(text string) (all []command) {

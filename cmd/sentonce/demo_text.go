@@ -34,6 +34,9 @@ func (p *printer) progress(name, state, words string) {
 // pasteLife is how long the printed command can be pasted. Real resets live minutes.
 const pasteLife = 12 * time.Hour
 
+// numberLost is the number whose answers are lost when a person asks for it. Its digits mean nothing else.
+const numberLost = "+4915112345679"
+
 // intro says where everything is and what to try.
 func (p *printer) intro(d *demo) {
 	p.line(`sentonce demo: all of it on this machine. Nothing reaches a phone, nothing is kept.
@@ -53,23 +56,28 @@ Read what became of it:
 
 %s
 
-Break the provider, then post with another event_id and idempotency_key, and read again:
+Lose an answer: for the number …79 the provider takes the message, and neither answers nor reports it:
 
 %s
 
-  accept_then_drop takes the message and drops the line. Others: slow, drop, throttle, down; normal mends it.
-  Or leave it whole and choose a fault by the last two digits of the number:
+  Post again, with recipient +4915112345679 and another event_id and idempotency_key, and read that event_id every second. It is dispatching
+  for 2 s, until the call is given up; dispatch_unknown for 2 s, until the provider is asked; then sent: found, one call, one message.
+
+The control page breaks the provider for every number: accept_then_drop, slow, drop, throttle, down; normal mends it. A delivery report settles
+most of those doubts within a second. Or leave it whole and choose a fault by the last two digits of the number:
 
 %s
 
 Now watch: these events show every kind of outcome within half a minute.
-`, d.shop.base, d.sim.BaseURL(), d.sim.ControlURL(), d.shop.base, staffLines(d.logins), indent(d.postCommand()), indent(d.readCommand()), indent(d.breakCommand()), patterns())
+`, d.shop.base, d.sim.BaseURL(), d.sim.ControlURL(), d.shop.base, staffLines(d.logins), indent(d.postCommand()), indent(d.readCommand()), indent(d.loseCommand()), patterns())
 }
 
 func (p *printer) outro() {
 	p.line(`
-Each kind of outcome has been shown, and no event was sent twice. The service keeps running: post, break, watch. Ctrl-C ends it.`)
+Each kind of outcome has been shown, and no event was sent twice. The service keeps running: post, lose an answer, watch. Ctrl-C ends it.`)
 }
+
+func (p *printer) farewell() { p.line("\nstopped; nothing was kept") }
 
 // postCommand is a command that works when it is pasted into a shell.
 func (d *demo) postCommand() string {
@@ -89,9 +97,9 @@ func (d *demo) readCommand() string {
   -H 'Authorization: Bearer %s'`, d.shop.base, d.shop.key.Reveal())
 }
 
-func (d *demo) breakCommand() string {
-	return fmt.Sprintf(`curl -X POST %s/admin/mode -H 'Content-Type: application/json' -d '{"mode":"%s"}'`,
-		strings.TrimSuffix(d.sim.ControlURL(), "/"), sim.ModeAcceptThenDrop)
+func (d *demo) loseCommand() string {
+	return fmt.Sprintf(`curl -X POST %s/admin/script -H 'Content-Type: application/json' \
+  -d '{"to":"%s","behaviour":"no_receipt","ending":"%s"}'`, strings.TrimSuffix(d.sim.ControlURL(), "/"), numberLost, sim.EndHang)
 }
 
 func indent(s string) string { return "  " + strings.ReplaceAll(s, "\n", "\n  ") }

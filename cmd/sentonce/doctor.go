@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"text/tabwriter"
 
@@ -96,7 +98,11 @@ func (f *findings) print(on console) error {
 func (f *findings) configuration(err error) {
 	problems, ok := config.Problems(err)
 	if !ok {
-		f.fail("configuration", "name the file with --config, or make one with `sentonce init`", "%v", err)
+		hint := "let the user of the server read it"
+		if errors.Is(err, fs.ErrNotExist) {
+			hint = "" // the message says what to do
+		}
+		f.fail("configuration", hint, "%v", err)
 		return
 	}
 	for _, p := range problems {

@@ -58,7 +58,7 @@ func (f *findings) providers(cfg config.Config, env config.Env) {
 	for _, p := range cfg.Providers {
 		check := "provider " + p.Name
 		if _, err := newProvider(p, env, dispatch.SystemClock{}); err != nil {
-			f.fail("provider", "set what is missing in the environment or the file that the configuration names", "%v", err)
+			f.fail("provider", providerHint(p), "%v", err)
 			continue
 		}
 		if p.BaseURL.Loopback() {
@@ -70,12 +70,40 @@ func (f *findings) providers(cfg config.Config, env config.Env) {
 	}
 }
 
+// providerHint says where the doctor looked for a provider's credential, which is not where a running server has it from.
+func providerHint(p config.Provider) string {
+	if p.AuthTokenEnv != "" {
+		return "doctor looks at the environment of this shell, a running server has its own: set " + p.AuthTokenEnv + " here, too"
+	}
+	return "mend the file that auth_token_file names"
+}
+
+// keyFile reads the key file as the server does.
+func (f *findings) keyFile(path string) {
+	_, err := seal.ReadKeyFile(path)
+	if err == nil {
+		f.good("key_file", "%s", path)
+		return
+	}
+	hint := "restore it from your copy"
+	info, missing := os.Stat(path)
+	switch {
+	case errors.Is(missing, fs.ErrNotExist):
+		hint += "; for a new installation `sentonce init --dir FOLDER` makes one in another folder"
+	case missing == nil && info.Mode().Perm()&0o077 != 0:
+		hint = "chmod 600 " + path
+	case errors.Is(err, fs.ErrPermission):
+		hint = "run doctor as the user of the server, and let that user read it"
+	}
+	f.fail("key_file", hint, "%v", err)
+}
+
 // machine checks the key file, the data directory and the disk below it.
 func (f *findings) machine(cfg config.Config) {
-	if _, err := seal.ReadKeyFile(cfg.KeyFile); err != nil {
-		f.fail("key_file", "restore it from your copy; for a new installation `sentonce init` makes one, and chmod 600 keeps it yours", "%v", err)
-	} else {
-		f.good("key_file", "%s", cfg.KeyFile)
+	f.keyFile(cfg.KeyFile)
+	if file := fileInTheWay(cfg.DataDir); file != "" {
+		f.fail("data_dir", "name a folder in `data_dir`, or move the file away; a missing folder is made", "%s is a file, not a folder", file)
+		return
 	}
 	switch err := probe(cfg.DataDir); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -122,6 +150,9 @@ func probe(dir string) error {
 
 // database opens the store as the server does. That it opens proves the schema's step, the version of SQLite and that the key fits.
 func (f *findings) database(ctx context.Context, cfg config.Config) {
+	if fileInTheWay(cfg.DataDir) != "" { // told already
+		return
+	}
 	err := useStore(ctx, cfg, func(db *store.DB) error {
 		f.good("schema", "step %s, as this version needs", newestStep())
 		f.good("sqlite", "3.51.3 or newer, as the store demands (modernc.org/sqlite %s)", moduleVersion("modernc.org/sqlite"))

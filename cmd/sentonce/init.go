@@ -33,7 +33,7 @@ func (c initCmd) Run(on console) error {
 		return errors.Join(err, os.Remove(settings))
 	}
 	return on.say("wrote %s: read it, and change the lines marked with <<<\nwrote %s: keep a copy apart from the database\n"+
-		"next: sentonce migrate, sentonce client add, sentonce apikey add, sentonce serve", settings, key)
+		"next: set PROVIDER_TOKEN to the provider's token, then sentonce migrate, client add, apikey add, doctor, serve", settings, key)
 }
 
 // writeNew makes a file that must not exist.

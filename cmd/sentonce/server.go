@@ -91,7 +91,7 @@ func (s *server) listen() (err error) {
 		return nil
 	}
 	if s.listener, err = net.Listen("tcp", s.cfg.Listen); err != nil {
-		return fmt.Errorf("listen (another address goes into `listen` or SENTONCE_LISTEN): %w", err)
+		return fmt.Errorf("%w: another address goes into `listen` or SENTONCE_LISTEN", err)
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func TestFieldF03_ALookupThatCannotBeAnsweredLeavesTheDoubtAndIsOnRecord(t *test
 
 func TestFieldF04_EveryPlaceWhereACallCanBreakIsReadForWhatItProves(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, layout{timeout: "1s"})
+	s := newSite(t, layout{timeout: "4s"})
 	s.sim.Hide(true)
 	s.start(t)
 	for name, c := range map[string]struct {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// ErrForbidden: the person may not do that, whatever the record says.
+// ErrForbidden says that the person may not do that, whatever the record says.
 var ErrForbidden = errors.New("not allowed for this person")
 
 // Decision is what a person says became of an attempt: the form of a verdict.

@@ -121,7 +121,7 @@ func one(n int64, err error) error {
 	return err
 }
 
-// ErrSelf: nobody changes the own role or disables the own account.
+// ErrSelf says that nobody changes the own role or disables the own account.
 var ErrSelf = errors.New("one does not do this to oneself")
 
 // StaffChange says what an admin makes of an account.

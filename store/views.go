@@ -34,7 +34,7 @@ func (db *DB) Views(ctx context.Context, owner dispatch.StaffID) (all []View, er
 // mostViews bounds what one person may keep.
 const mostViews = 50
 
-// ErrFull: no more of these can be kept.
+// ErrFull says that no more of these can be kept.
 var ErrFull = fmt.Errorf("there are too many: %w", ErrExists)
 
 // SaveView keeps a view; one of the same name and owner is replaced by it. The error is ErrFull when the person has 50.

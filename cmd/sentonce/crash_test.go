@@ -23,7 +23,6 @@ type crashSite struct {
 	site
 	provider *sim.Server
 	shop     shop
-	before   *storetest.Book // the copy of the disk after the last death
 
 	mu       sync.Mutex
 	posted   map[string]event  // by event id
@@ -314,4 +313,3 @@ func TestCrash_AReceiptThatWasNotAnsweredCountsWhenItComesAgain(t *testing.T) {
 	}
 	s.afterwards(t, e, crash{ends: dispatch.StateDelivered, calls: 1})
 }
-

@@ -7,8 +7,10 @@ demo:
 	@trap ended=1 INT; go run ./cmd/sentonce demo || [ -n "$$ended" ]
 
 # Everything that a merge has to pass; .ci/run calls this. Most tests need nothing but Go; those in a real browser need it and its driver.
+# Those that drive the real binary, and a real browser, run one after the other behind the rest: they measure patience, not speed.
 test: check browser-deps
-	go test -race -shuffle=on -timeout 12m ./...
+	go test -race -shuffle=on -timeout 40m $$(go list ./... | grep -v -e /systemtest -e /browsertest)
+	go test -p 1 -timeout 40m ./cmd/sentonce/systemtest ./cmd/sentonce/browsertest
 
 # What can be seen without running the tests. staticcheck.conf gives the reason of each check that is off.
 check:

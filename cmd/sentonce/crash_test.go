@@ -314,4 +314,3 @@ func TestCrash_AReceiptThatWasNotAnsweredCountsWhenItComesAgain(t *testing.T) {
 	}
 	s.afterwards(t, e, crash{ends: dispatch.StateDelivered, calls: 1})
 }
-

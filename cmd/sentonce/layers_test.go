@@ -29,7 +29,7 @@ func layers() []layer {
 	return []layer{
 		{"cmd/fakesms", []string{"cmd/fakesms/..."}},
 		{"cmd/sentonce/config", []string{"dispatch"}},
-		{"cmd/sentonce", []string{"cmd/sentonce/config", "cmd/fakesms/sim", "web/...", "store/...", "migrations", "dispatch/..."}},
+		{"cmd/sentonce", []string{"cmd/sentonce/config", "cmd/fakesms/sim", "web/...", "views", "store/...", "migrations", "dispatch/..."}},
 		{"cmd", []string{"web/...", "views/...", "static", "store/...", "migrations", "dispatch/..."}},
 		{"web", []string{"web/...", "views/...", "static", "store/...", "dispatch/..."}},
 		{"views", []string{"views/...", "static", "dispatch"}},
